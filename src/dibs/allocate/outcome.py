@@ -1,0 +1,135 @@
+"""What a question about one node is answered with: four outcomes, never confused.
+
+`Allocated` and `Refused` are the two normal answers. `Failed` means the question itself can't be
+decided, on this node or any other (an unknown class, a selector that doesn't compile); `TimedOut`
+that the search was cut off. All are plain values: a refusal is never raised and never logged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dibs.model.objects import AllocationResult
+from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.ledger import Holder
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one device was not taken for one request.
+
+    `code` is one of CODES and groups equal reasons; `text` is for people ("allocated to
+    default/serve", "memory is 40Gi, selector wants >= 80Gi"). Devices refused for the same cause
+    have the same text, so counting texts gives "4 allocated to default/serve".
+    """
+
+    code: str
+    text: str
+    holder: Holder | None = None
+
+
+CODES = (
+    "held",  # another claim has it, or a share of it
+    "selector",  # a CEL selector is false
+    "selector-error",  # a CEL selector failed on it (only when errors are contained)
+    "unreachable",  # its own node selection does not match
+    "tainted",
+    "capacity",  # it never had, or no longer has, the wanted capacity
+    "counter",  # the counters it draws from are exhausted
+    "binding-conditions",  # it needs a feature that is off
+    "partition",  # likewise
+    "constraint",  # match or distinct constraint of the claim
+    "in-use-here",  # picked already for this same Pod
+    "pool",  # its pool is incomplete or invalid
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNo:
+    device: DeviceId
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class AskNo:
+    """How one request, or one alternative of it, fared on one node.
+
+    `request` is "r" or "r/s". `wanted` is the number of devices (for mode All: how many match,
+    at least 1), `candidates` how many devices the node's usable pools hold, `fit` how many of
+    them are good for this request taken alone; `noes` has a reason for each other one, in
+    candidate order. `note` says what `fit` can't: "matchAttribute resource.kubernetes.io/pcieRoot:
+    largest group has 3 of 4".
+    """
+
+    claim: str  # namespace/name
+    request: str
+    wanted: int
+    candidates: int
+    fit: int
+    noes: tuple[DeviceNo, ...] = ()
+    note: str = ""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether this request is a reason of its own, not only because of the others."""
+        return self.fit < self.wanted or bool(self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFault:
+    """Why a pool that the node sees is not used; `text` begins with the pool's name.
+
+    `kind` is "incomplete", "invalid" or "obsolete".
+    """
+
+    pool: PoolId
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The claims can't all be satisfied on this node.
+
+    `asks` has every request and alternative, in claim order. `note` is one sentence for the
+    whole: what a list of nodes shows beside the node's name.
+    """
+
+    node: str
+    pools: tuple[PoolFault, ...] = ()
+    asks: tuple[AskNo, ...] = ()
+    note: str = ""
+
+    @property
+    def culprit(self) -> AskNo | None:
+        """The request that alone makes the node impossible: the first short one."""
+        return next((ask for ask in self.asks if ask.is_short), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """One allocation a claim, in the order the claims were given."""
+
+    node: str
+    allocations: tuple[AllocationResult, ...]
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Fatal for every node: the claim, a class or a slice is wrong in a way that `message` says."""
+
+    node: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The search used up its budget of steps: neither yes nor no."""
+
+    node: str
+    message: str
+    steps: int = 0
+
+
+Outcome = Allocated | Refused | Failed | TimedOut

@@ -1,0 +1,26 @@
+"""How a device and a pool are named: the keys that slices, claims and taint rules share.
+
+A device is (driver, pool, device); a pool is (driver, pool) — never the pool name alone, because
+most drivers name their pool after the node (KEP-4381, ResourcePool; kubernetes#140434).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PoolId(NamedTuple):
+    driver: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.name}"
+
+
+class DeviceId(NamedTuple):
+    driver: str
+    pool: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.device}"
