@@ -1,0 +1,59 @@
+"""The list of commands: name, one line of help, and the module that is imported when it runs.
+
+`dibs --help` must take no longer than 150 ms, so nothing of the engine is imported to print it.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+# In the order a user meets them. The line is repeated nowhere: each command takes its first
+# line of help from here.
+COMMANDS = {
+    "allocate": "Decide which devices each pending Pod and claim gets.",
+    "why": "Say why a Pod or claim waits, or what it got and why that.",
+    "devices": "List who has which device: claim, Pod, container.",
+    "lint": "Find faults in manifests, each with its line and remedy.",
+    "conform": "Answer allocation questions, JSON lines in, JSON lines out.",
+    "version": "Print the version.",
+}
+
+
+class Commands(click.Group):
+    """A group that imports `dibs.cli.<name>` only when that command is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"dibs.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from dibs.cli import nearest
+
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            hint = nearest.hint(name, COMMANDS)
+            raise click.UsageError(f"{name!r} is not a command of dibs{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 yes, 1 no (a refusal or a finding), 2 a mistake in the input, 3 a bug.",
+)
+def group() -> None:
+    """Dynamic Resource Allocation for Kubernetes: which device a workload gets, and why not."""

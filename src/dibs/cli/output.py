@@ -1,0 +1,73 @@
+"""Everything that dibs prints passes here: answers on stdout, remarks on stderr.
+
+It decides the form when nobody says (a table for a terminal, JSON for a pipe) and keeps control
+characters of foreign objects off the terminal. What is printed is made in `view`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+
+from dibs.values.mistake import Mistake
+
+# All C0 and C1 controls but newline and tab: a device attribute may hold an escape sequence.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def wants_color() -> bool:
+    """NO_COLOR set to anything but nothing turns colour off: https://no-color.org."""
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """Write an answer to stdout. Raises Mistake when stdout can't take it (disk full)."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(printable(text))
+        if not text.endswith("\n"):
+            sys.stdout.write("\n")
+    except OSError as fault:
+        raise_unless_closed(fault)
+
+
+def flush() -> None:
+    """Hand everything to the operating system while faults can still be reported."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError as fault:
+        raise_unless_closed(fault)
+
+
+def raise_unless_closed(fault: OSError) -> None:
+    if fault.errno in (errno.EPIPE, errno.ESHUTDOWN):
+        raise fault
+    raise Mistake(
+        f"standard output can't be written: {fault.strerror}",
+        path="stdout",
+        remedy="free some space or write elsewhere",
+    ) from fault
+
+
+def remark(text: str) -> None:
+    """Write something beside the answer to stderr."""
+    if sys.stderr is not None:
+        sys.stderr.write(printable(text) + "\n")
+
+
+def complain(text: str) -> None:
+    """Say on stderr what is wrong, under dibs' name as in every pipeline."""
+    remark(f"dibs: {text}")
+
+
+def printable(text: str) -> str:
+    return CONTROLS.sub(lambda found: f"\\x{ord(found.group()):02x}", text)

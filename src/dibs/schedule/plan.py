@@ -1,0 +1,166 @@
+"""The nouns of a decision: what was decided for whom, and which writes would make it so.
+
+`Plan` holds one `Decision` a subject, in the order in which they were taken; each saw what the
+earlier ones took. A decision is `Placed`, `Waits`, `Broken` or `Settled`, never an exception.
+How they come about is in `pods`; what they look like in `view`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
+from dibs.model.objects import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from dibs.schedule.snapshot import Key
+
+Kind = Literal["Pod", "ResourceClaim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who is decided on: a Pod with all its claims, or a claim that no Pod uses."""
+
+    kind: Kind
+    key: Key
+
+    def __str__(self) -> str:
+        return f"{'pod' if self.kind == 'Pod' else 'claim'} {self.key}"
+
+
+# --- why not ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a node is out before any device is looked at, or a subject before any node is.
+
+    `about` is the closed set of causes: what a reader (or a suggestion) may act on.
+    """
+
+    about: Literal[
+        "gate",  # spec.schedulingGates
+        "claim",  # a claim that isn't there, is being deleted, is full, or isn't the Pod's own
+        "template",
+        "class",
+        "node name",  # preset: the scheduler passes the Pod by
+        "nodes",  # the input has none
+        "unschedulable",
+        "taint",
+        "node selector",
+        "affinity",
+        "pinned",  # an allocated claim is only available on other nodes
+        "extended resource",
+    ]
+    text: str
+    remedy: str = ""
+
+
+NodeAnswer: TypeAlias = Objection | Refused | TimedOut
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUse:
+    """One claim of a subject as it stands after the decision, and how it came to stand so."""
+
+    entry: str  # the name in pod.spec.resourceClaims; "" for a claim without Pod
+    claim: ResourceClaim
+    is_new: bool = False  # made from a template by this plan
+    is_fresh: bool = False  # allocated by this plan
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """`passed_over` are the nodes before `node`, each with why it didn't do."""
+
+    subject: Subject
+    node: str
+    claims: tuple[ClaimUse, ...]
+    passed_over: Mapping[str, NodeAnswer] = field(default_factory=dict)
+    outcome: Allocated | None = None  # None when nothing had to be allocated
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A refusal: `objections` stand against every node, `nodes` has each node's own reason."""
+
+    subject: Subject
+    claims: tuple[ClaimUse, ...] = ()
+    objections: tuple[Objection, ...] = ()
+    nodes: Mapping[str, NodeAnswer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The attempt ended on `node` for all nodes, as with a selector that fails (allocator §1)."""
+
+    subject: Subject
+    node: str
+    failed: Failed
+    claims: tuple[ClaimUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Nothing to decide: the Pod has its node, or is done. `node` is "" when it never had one."""
+
+    subject: Subject
+    node: str
+    claims: tuple[ClaimUse, ...] = ()
+
+
+Decision: TypeAlias = Placed | Waits | Broken | Settled
+
+
+# --- writes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CreateClaim:
+    """A claim made from a template; the Pod's status entry is to name it."""
+
+    claim: ResourceClaim
+    pod: Key
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAllocation:
+    claim: Key
+    allocation: AllocationResult
+
+
+@dataclass(frozen=True, slots=True)
+class AddReservation:
+    claim: Key
+    consumer: ResourceClaimConsumerReference
+
+
+@dataclass(frozen=True, slots=True)
+class BindPod:
+    pod: Key
+    node: str
+
+
+Write: TypeAlias = CreateClaim | WriteAllocation | AddReservation | BindPod
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every decision in order, and every write in the order in which it must be made."""
+
+    decisions: tuple[Decision, ...] = ()
+    writes: tuple[Write, ...] = ()
+
+    def of(self, subject: Subject) -> Decision | None:
+        return next((d for d in self.decisions if d.subject == subject), None)
+
+    @property
+    def is_complete(self) -> bool:
+        """True when nobody waits."""
+        return not any(isinstance(d, Waits | Broken) for d in self.decisions)
