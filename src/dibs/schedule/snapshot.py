@@ -56,6 +56,8 @@ class Snapshot:
     rules: tuple[DeviceTaintRule, ...] = ()
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     nodes_are_implied: bool = False
+    # Claims by the Pod that controls them: what a template's entry is looked up in.
+    generated: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Snapshot:
@@ -91,22 +93,25 @@ class Snapshot:
                 case Namespace():
                     namespaces.append(thing)
         tainted = tuple(with_rules(slice_, rules) for slice_ in by_name(slices).values())
+        aged = by_age(claims)
         return cls(
             nodes=by_name(nodes) or implied_nodes(tainted),
             pods=by_age(pods),
-            claims=by_age(claims),
+            claims=aged,
             templates=by_age(templates),
             classes=by_name(classes),
             slices=tainted,
             rules=tuple(rules),
             namespaces=by_name(namespaces),
             nodes_are_implied=not nodes,
+            generated=by_controller(aged.values()),
         )
 
     def with_claims(self, changed: Iterable[ResourceClaim]) -> Snapshot:
         """The same world with these claims new or in place of the old ones."""
         claims = dict(self.claims)
         claims.update((key_of(claim.metadata), claim) for claim in changed)
+        # `generated` needs no update: a plan makes each Pod's claims once, while deciding on it.
         return replace(self, claims=claims)
 
 
@@ -135,9 +140,20 @@ def by_age(things: Iterable[Spaced]) -> dict[Key, Spaced]:
 
 
 def age_of(thing: Spaced) -> tuple[bool, str, Key]:
-    """Oldest first. What has no creation time isn't in a cluster yet: it comes after all that is."""
+    """Oldest first; what has no creation time isn't in a cluster yet, and comes after the rest."""
     created = thing.metadata.creation_timestamp
     return created is None, created or "", key_of(thing.metadata)
+
+
+def by_controller(claims: Iterable[ResourceClaim]) -> dict[Key, tuple[Key, ...]]:
+    owned: dict[Key, tuple[Key, ...]] = {}
+    for claim in claims:
+        key = key_of(claim.metadata)
+        for owner in claim.metadata.owner_references:
+            if owner.controller and owner.kind == "Pod":
+                pod = Key(key.namespace, owner.name)
+                owned[pod] = (*owned.get(pod, ()), key)
+    return owned
 
 
 def implied_nodes(slices: Iterable[ResourceSlice]) -> dict[str, Node]:

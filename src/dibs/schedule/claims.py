@@ -1,0 +1,208 @@
+"""Which claims a Pod uses: entries resolved, templates made into claims, and what is wrong there.
+
+It follows the rules by which kube-controller-manager makes claims and kube-scheduler finds them.
+Whether their devices are to be had is asked in `pods`.
+Source: core/v1 PodSpec.resourceClaims, PodStatus.resourceClaimStatuses; KEP-4381.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dibs.model.core import Pod, PodResourceClaim
+from dibs.model.meta import ObjectMeta, OwnerReference
+from dibs.model.objects import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimTemplate
+from dibs.schedule import ids
+from dibs.schedule.plan import ClaimUse, Objection
+from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.values.mistake import Mistake
+
+ENTRY_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+RESERVED_LIMIT = 256  # resource.k8s.io ResourceClaimReservedForMaxSize
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The claims of a Pod, in the order of its entries, and what stands in its way."""
+
+    uses: tuple[ClaimUse, ...] = ()
+    objections: tuple[Objection, ...] = ()
+
+
+def of_pod(pod: Pod, snapshot: Snapshot) -> Resolved:
+    """Resolve every entry. Raises Mistake for an entry that names both sources, or none."""
+    uses: list[ClaimUse] = []
+    objections: list[Objection] = []
+    for index, entry in enumerate(pod.spec.resource_claims):
+        check_source(pod, entry, index)
+        found = resolve(pod, entry, snapshot)
+        match found:
+            case Objection():
+                objections.append(found)
+            case ClaimUse():
+                uses.append(found)
+                objections += usable(found.claim, pod)
+    return Resolved(tuple(uses), tuple(objections))
+
+
+def check_source(pod: Pod, entry: PodResourceClaim, index: int) -> None:
+    named = [
+        name for name in (entry.resource_claim_name, entry.resource_claim_template_name) if name
+    ]
+    if len(named) == 1:
+        return
+    both = "both resourceClaimName and resourceClaimTemplateName are set"
+    none = "neither resourceClaimName nor resourceClaimTemplateName is set"
+    raise Mistake(
+        f"entry {entry.name!r}: {both if named else none}",
+        path=f"Pod {key_of(pod.metadata)}: spec.resourceClaims[{index}]",
+        remedy="keep one: a claim that is there already, or a template to make one from",
+    )
+
+
+def resolve(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse | Objection | None:
+    """The claim of one entry; None when the Pod's status says that it needs none."""
+    namespace = key_of(pod.metadata).namespace
+    if entry.resource_claim_name:
+        key = Key(namespace, entry.resource_claim_name)
+        claim = snapshot.claims.get(key)
+        if claim is None:
+            near = nearest(key, snapshot.claims)
+            return Objection("claim", f"claim {key} does not exist", near)
+        return ClaimUse(entry.name, claim)
+    return generated(pod, entry, snapshot)
+
+
+def generated(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse | Objection | None:
+    """The claim made from a template: recorded, found by its owner, or still to be made."""
+    template = entry.resource_claim_template_name or ""
+    namespace = key_of(pod.metadata).namespace
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name and not status.resource_claim_name:
+            return None
+        if status.name == entry.name:
+            key = Key(namespace, status.resource_claim_name or "")
+            claim = snapshot.claims.get(key)
+            if claim is not None and not is_owned(claim, pod):
+                return Objection("claim", f"claim {key} was made for another Pod")
+            if claim is not None:
+                return ClaimUse(entry.name, claim, template=template)
+    if (claim := made_before(pod, entry.name, snapshot)) is not None:
+        return ClaimUse(entry.name, claim, template=template)
+    key = Key(namespace, template)
+    if key not in snapshot.templates:
+        near = nearest(key, snapshot.templates)
+        return Objection("template", f"claim template {key} does not exist", near)
+    claim = from_template(snapshot.templates[key], pod, entry.name, snapshot)
+    return ClaimUse(entry.name, claim, is_new=True, template=template)
+
+
+def is_owned(claim: ResourceClaim, pod: Pod) -> bool:
+    """Whether the claim was made for this Pod, or for its PodGroup (KEP-5729)."""
+    group = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
+    for owner in claim.metadata.owner_references:
+        if not owner.controller:
+            continue
+        if owner.kind == "PodGroup":
+            return group is not None and owner.name == group
+        return owner.name == pod.metadata.name and owner.uid == uid_of(pod)
+    return False
+
+
+def made_before(pod: Pod, entry: str, snapshot: Snapshot) -> ResourceClaim | None:
+    """A claim of this entry whose name the Pod's status has lost (or that was written by us)."""
+    for key in snapshot.generated.get(key_of(pod.metadata), ()):
+        claim = snapshot.claims[key]
+        if (
+            claim.metadata.annotations.get(ENTRY_ANNOTATION) == entry
+            and claim.metadata.deletion_timestamp is None
+            and is_owned(claim, pod)
+        ):
+            return claim
+    return None
+
+
+def from_template(
+    template: ResourceClaimTemplate, pod: Pod, entry: str, snapshot: Snapshot
+) -> ResourceClaim:
+    """The claim that the resourceclaim controller makes for one entry of a Pod."""
+    key = key_of(pod.metadata)
+    name = ids.claim_name(key, entry, snapshot.claims)
+    metadata = ObjectMeta(
+        name=name,
+        generate_name=ids.claim_prefix(key.name, entry),
+        namespace=key.namespace,
+        uid=ids.uid("ResourceClaim", Key(key.namespace, name)),
+        labels=template.spec.metadata.labels,
+        annotations={**template.spec.metadata.annotations, ENTRY_ANNOTATION: entry},
+        owner_references=(
+            OwnerReference(
+                api_version="v1",
+                kind="Pod",
+                name=key.name,
+                uid=uid_of(pod),
+                controller=True,
+                block_owner_deletion=True,
+            ),
+        ),
+    )
+    return ResourceClaim(metadata=metadata, spec=template.spec.spec)
+
+
+def usable(claim: ResourceClaim, pod: Pod) -> list[Objection]:
+    """What keeps a Pod from reserving this claim."""
+    key = key_of(claim.metadata)
+    if claim.metadata.deletion_timestamp is not None:
+        return [Objection("claim", f"claim {key} is being deleted")]
+    if not is_reserved(claim, pod) and len(claim.status.reserved_for) >= RESERVED_LIMIT:
+        text = f"claim {key} is reserved for {len(claim.status.reserved_for)} consumers already"
+        return [Objection("claim", f"{text}, {RESERVED_LIMIT} at most")]
+    return []
+
+
+def without_class(claim: ResourceClaim, classes: Iterable[str]) -> list[Objection]:
+    """One objection for each request whose device class isn't there."""
+    known = set(classes)
+    objections = []
+    for request in claim.spec.devices.requests:
+        asked = [(request.name, request.exactly)] if request.exactly else []
+        named = [(name, exact.device_class_name) for name, exact in asked]
+        named += [
+            (f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available
+        ]
+        for name, wanted in named:
+            if wanted not in known:
+                text = f"claim {key_of(claim.metadata)}, request {name}: device class {wanted}"
+                near = difflib.get_close_matches(wanted, sorted(known), n=3, cutoff=0.5)
+                remedy = f"did you mean {', '.join(near)}?" if near else "create it"
+                objections.append(Objection("class", f"{text} does not exist", remedy))
+    return objections
+
+
+def consumer(pod: Pod) -> ResourceClaimConsumerReference:
+    """The entry of status.reservedFor for a Pod: core's group is written as none."""
+    return ResourceClaimConsumerReference(resource="pods", name=pod.metadata.name, uid=uid_of(pod))
+
+
+def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
+    return any(
+        reference.resource == "pods" and reference.uid == uid_of(pod)
+        for reference in claim.status.reserved_for
+    )
+
+
+def uid_of(pod: Pod) -> str:
+    return pod.metadata.uid or ids.uid("Pod", key_of(pod.metadata))
+
+
+def nearest(wanted: Key, known: Iterable[Key]) -> str:
+    """A remedy: names that look like the wanted one, or namespaces that have exactly it."""
+    elsewhere = sorted(str(key) for key in known if key.name == wanted.name)
+    if elsewhere:
+        return f"{', '.join(elsewhere[:3])} is in another namespace, where a Pod can't use it"
+    names = sorted({key.name for key in known if key.namespace == wanted.namespace})
+    near = difflib.get_close_matches(wanted.name, names, n=3, cutoff=0.5)
+    return f"did you mean {', '.join(near)}?" if near else "create it"
