@@ -1,0 +1,61 @@
+"""What goes wrong while an expression is evaluated, and the one bound on what it may build.
+
+Whether an error is absorbed by `&&` and `||` is the compiler's matter; texts are cel-go's.
+"""
+
+from __future__ import annotations
+
+# Strings, lists and the steps of one call stay below these. They lie above anything the cost
+# limit of 1 000 000 can pay for (a character costs 0.1, a list element 1), so no expression that
+# upstream completes is refused here; what is refused would have eaten memory or minutes.
+MOST_CHARACTERS = 10_000_000
+MOST_ELEMENTS = 1_000_000
+MOST_STEPS = 5_000_000
+
+
+class EvaluationError(Exception):
+    """An evaluation has no value; `text` says why, in cel-go's words where it has them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class CostLimitExceeded(EvaluationError):
+    """The evaluation as a whole is over: unlike other errors, never absorbed by `&&` and `||`."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class Steps:
+    """Counts down the work of one call whose price upstream does not bound (deep equality)."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, most: int = MOST_STEPS) -> None:
+        self.left = most
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise CostLimitExceeded
+
+
+def no_overload(name: str = "") -> EvaluationError:
+    """`no such overload`, with what was asked for: "_<_", "lowerAscii(int)"."""
+    return EvaluationError(f"no such overload: {name}" if name else "no such overload")
+
+
+def bounded_text(text: str) -> str:
+    """`text`, unless it is larger than any evaluation can pay for."""
+    if len(text) > MOST_CHARACTERS:
+        raise CostLimitExceeded
+    return text
+
+
+def bounded_count(count: int, most: int = MOST_ELEMENTS) -> int:
+    """`count`, to be asked before that many elements or characters are made."""
+    if count > most:
+        raise CostLimitExceeded
+    return count
