@@ -121,12 +121,13 @@ def attribute(value: Value) -> DeviceAttribute:
             return DeviceAttribute(int_=value)
         case str():
             return DeviceAttribute(string=value)
-    items = tuple(value)
-    if all(isinstance(item, bool) for item in items):
-        return DeviceAttribute(bools=tuple(bool(item) for item in items))
-    if all(isinstance(item, int) for item in items):
-        return DeviceAttribute(ints=tuple(int(item) for item in items))
-    return DeviceAttribute(strings=tuple(str(item) for item in items))
+    bools = tuple(item for item in value if isinstance(item, bool))
+    ints = tuple(item for item in value if isinstance(item, int))
+    if len(bools) == len(value):
+        return DeviceAttribute(bools=bools)
+    if len(ints) == len(value):
+        return DeviceAttribute(ints=ints)
+    return DeviceAttribute(strings=tuple(str(item) for item in value))
 
 
 def version(text: str) -> DeviceAttribute:
