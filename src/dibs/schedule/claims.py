@@ -155,6 +155,8 @@ def from_template(
 def usable(claim: ResourceClaim, pod: Pod) -> list[Objection]:
     """What keeps a Pod from reserving this claim."""
     key = key_of(claim.metadata)
+    if pod.spec.node_name and is_reserved(claim, pod):
+        return []  # in use: a deletion waits for the Pod
     if claim.metadata.deletion_timestamp is not None:
         return [Objection("claim", f"claim {key} is being deleted")]
     if not is_reserved(claim, pod) and len(claim.status.reserved_for) >= RESERVED_LIMIT:
