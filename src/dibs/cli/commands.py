@@ -41,12 +41,13 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from dibs.cli import nearest
+        from dibs.values import nearest
 
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            hint = nearest.hint(name, COMMANDS)
-            raise click.UsageError(f"{name!r} is not a command of dibs{hint}", ctx)
+            near = nearest.question(name, COMMANDS)
+            then = f"; {near}" if near else ""
+            raise click.UsageError(f"{name!r} is not a command of dibs{then}", ctx)
         return super().resolve_command(ctx, args)
 
 

@@ -7,7 +7,6 @@ Source: core/v1 PodSpec.resourceClaims, PodStatus.resourceClaimStatuses; KEP-438
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from dibs.model.objects import ResourceClaim, ResourceClaimConsumerReference, Re
 from dibs.schedule import ids
 from dibs.schedule.plan import ClaimUse, Objection
 from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.values import nearest
 from dibs.values.mistake import Mistake
 
 ENTRY_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
@@ -70,7 +70,7 @@ def resolve(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse |
         key = Key(namespace, entry.resource_claim_name)
         claim = snapshot.claims.get(key)
         if claim is None:
-            near = nearest(key, snapshot.claims)
+            near = look_alike(key, snapshot.claims)
             return Objection("claim", f"claim {key} does not exist", near)
         return ClaimUse(entry.name, claim)
     return generated(pod, entry, snapshot)
@@ -94,7 +94,7 @@ def generated(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse
         return ClaimUse(entry.name, claim, template=template)
     key = Key(namespace, template)
     if key not in snapshot.templates:
-        near = nearest(key, snapshot.templates)
+        near = look_alike(key, snapshot.templates)
         return Objection("template", f"claim template {key} does not exist", near)
     claim = from_template(snapshot.templates[key], pod, entry.name, snapshot)
     return ClaimUse(entry.name, claim, is_new=True, template=template)
@@ -178,8 +178,7 @@ def without_class(claim: ResourceClaim, classes: Iterable[str]) -> list[Objectio
         for name, wanted in named:
             if wanted not in known:
                 text = f"claim {key_of(claim.metadata)}, request {name}: device class {wanted}"
-                near = difflib.get_close_matches(wanted, sorted(known), n=3, cutoff=0.5)
-                remedy = f"did you mean {', '.join(near)}?" if near else "create it"
+                remedy = nearest.question(wanted, known) or "create it"
                 objections.append(Objection("class", f"{text} does not exist", remedy))
     return objections
 
@@ -200,11 +199,10 @@ def uid_of(pod: Pod) -> str:
     return pod.metadata.uid or ids.uid("Pod", key_of(pod.metadata))
 
 
-def nearest(wanted: Key, known: Iterable[Key]) -> str:
+def look_alike(wanted: Key, known: Iterable[Key]) -> str:
     """A remedy: names that look like the wanted one, or namespaces that have exactly it."""
     elsewhere = sorted(str(key) for key in known if key.name == wanted.name)
     if elsewhere:
         return f"{', '.join(elsewhere[:3])} is in another namespace, where a Pod can't use it"
-    names = sorted({key.name for key in known if key.namespace == wanted.namespace})
-    near = difflib.get_close_matches(wanted.name, names, n=3, cutoff=0.5)
-    return f"did you mean {', '.join(near)}?" if near else "create it"
+    names = {key.name for key in known if key.namespace == wanted.namespace}
+    return nearest.question(wanted.name, names) or "create it"
