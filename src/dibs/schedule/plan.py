@@ -36,7 +36,8 @@ class Subject:
 class Objection:
     """Why a node is out before any device is looked at, or a subject before any node is.
 
-    `about` is the closed set of causes: what a reader (or a suggestion) may act on.
+    `about` is the closed set of causes: what a reader (or a suggestion) may act on. `text` is
+    the same for all nodes that are out for one cause; `detail` is what this one has instead.
     """
 
     about: Literal[
@@ -55,6 +56,7 @@ class Objection:
     ]
     text: str
     remedy: str = ""
+    detail: str = ""
 
 
 NodeAnswer: TypeAlias = Objection | Refused | TimedOut

@@ -1,0 +1,156 @@
+"""Why no node would do: nodes with the same trouble together, reasons counted, holders named.
+
+It groups and words what `allocate` and `schedule` said about each node; it judges nothing. On a
+cluster of 500 equal nodes that is one line, unless every node is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dibs.allocate.outcome import AskNo, DeviceNo, Refused, TimedOut
+from dibs.schedule.plan import NodeAnswer, Objection
+from dibs.view import words
+from dibs.view.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that are out for the same cause, in order; `answers` beside them."""
+
+    nodes: tuple[str, ...]
+    answers: tuple[NodeAnswer, ...]
+
+
+def trees(answers: Mapping[str, NodeAnswer], every_node: bool = False) -> tuple[Tree, ...]:
+    """One tree a group of nodes, or one a node, in the order of the (first) nodes."""
+    if every_node:
+        each = (Group((node,), (answer,)) for node, answer in answers.items())
+        return tuple(tree(group, every_device=True) for group in each)
+    return tuple(tree(group) for group in groups(answers))
+
+
+def groups(answers: Mapping[str, NodeAnswer]) -> tuple[Group, ...]:
+    found: dict[object, list[str]] = {}
+    for node, answer in answers.items():
+        found.setdefault(likeness(answer), []).append(node)
+    return tuple(
+        Group(tuple(nodes), tuple(answers[node] for node in nodes)) for nodes in found.values()
+    )
+
+
+def likeness(answer: NodeAnswer) -> object:
+    """Equal for answers that a reader would call the same: who holds a device doesn't matter."""
+    match answer:
+        case Objection():
+            return answer.about, answer.text
+        case TimedOut():
+            return "timed out"
+        case Refused():
+            faults = tuple((f.kind, without(f.text, f.pool.name)) for f in answer.pools)
+            return faults, tuple(likeness_of_ask(ask) for ask in short_asks(answer))
+
+
+def likeness_of_ask(ask: AskNo) -> object:
+    causes = Counter(
+        (no.reason.code, "" if no.reason.holder else no.reason.text) for no in ask.noes
+    )
+    return (
+        ask.claim,
+        ask.request,
+        ask.wanted,
+        ask.candidates,
+        ask.fit,
+        ask.note,
+        frozenset(causes.items()),
+    )
+
+
+def without(text: str, name: str) -> str:
+    return text.replace(name, "…")
+
+
+def short_asks(answer: Refused) -> tuple[AskNo, ...]:
+    """The requests to show: those that are short; all when only together they are too much."""
+    return tuple(ask for ask in answer.asks if ask.is_short) or answer.asks
+
+
+def tree(group: Group, every_device: bool = False) -> Tree:
+    label = words.spanned(group.nodes, "node")
+    first = group.answers[0]
+    match first:
+        case Objection():
+            text = first.text
+            if len(group.nodes) == 1 and first.detail:
+                text = f"{text}; {first.detail}"
+            return Tree(text, label=label)
+        case TimedOut():
+            return Tree(f"undecided: {first.message}", label=label)
+        case Refused():
+            return Tree(headline(first), refusal(group, every_device), label=label)
+
+
+def headline(answer: Refused) -> str:
+    """One sentence for the node: what a reader needs if they read no further."""
+    asks = short_asks(answer)
+    if answer.pools and all(not ask.candidates for ask in asks):
+        return answer.pools[0].text
+    if len(asks) == 1:
+        return shortage(asks[0])
+    return answer.note or "no way to give all requests their devices at once"
+
+
+def shortage(ask: AskNo) -> str:
+    if not ask.candidates:
+        return f"it has no device that request {ask.request} could take"
+    fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+    if ask.wanted > 1:
+        fits += f", which wants {ask.wanted}"
+    return f"{fits}: {ask.note}" if ask.note else fits
+
+
+def refusal(group: Group, every_device: bool) -> tuple[Tree, ...]:
+    """What is under a node's headline: pools out of order, then requests, then causes counted."""
+    first = group.answers[0]
+    assert isinstance(first, Refused)
+    asks = short_asks(first)
+    head = headline(first)
+    faults = tuple(Tree(fault.text) for fault in first.pools if fault.text != head)
+    if len(asks) == 1:
+        return faults + causes(group, asks[0], every_device)
+    return faults + tuple(Tree(shortage(ask), causes(group, ask, every_device)) for ask in asks)
+
+
+def causes(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:
+    if every_device:
+        return tuple(Tree(no.reason.text, label=no.device.device) for no in ask.noes)
+    free_of_holders = Counter(no.reason.text for no in ask.noes if not no.reason.holder)
+    counted = list(free_of_holders.items()) + held(group, ask)
+    counted.sort(key=lambda cause: (-cause[1], cause[0]))
+    return tuple(Tree(text, label=str(count)) for text, count in counted)
+
+
+def held(group: Group, ask: AskNo) -> list[tuple[str, int]]:
+    """The devices that others hold: named on one node, summed up over many."""
+    if len(group.nodes) == 1:
+        return list(Counter(no.reason.text for no in ask.noes if no.reason.holder).items())
+    count = sum(1 for no in ask.noes if no.reason.holder)
+    if not count:
+        return []
+    holders = list(
+        dict.fromkeys(
+            no.reason.holder.claim for no in alike(group, ask) if no.reason.holder is not None
+        )
+    )
+    return [(f"allocated to other claims: {words.listed(holders)}", count)]
+
+
+def alike(group: Group, ask: AskNo) -> Iterable[DeviceNo]:
+    """The devices of the same request on every node of the group."""
+    for answer in group.answers:
+        assert isinstance(answer, Refused)
+        for other in answer.asks:
+            if (other.claim, other.request) == (ask.claim, ask.request):
+                yield from other.noes

@@ -1,0 +1,44 @@
+"""Rows under headings, and how they are written without a terminal.
+
+Cells are text already; columns that are empty in every row are left out. On a terminal the same
+table is drawn with colours by the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dibs.view.tree import Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    cells: tuple[str, ...]
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def without_empty(self, keep: tuple[str, ...] = ()) -> Table:
+        """The table without columns that say nothing; those in `keep` stay."""
+        kept = [
+            index
+            for index, column in enumerate(self.columns)
+            if column in keep or any(row.cells[index] for row in self.rows)
+        ]
+        rows = tuple(Row(tuple(row.cells[i] for i in kept), row.tone) for row in self.rows)
+        return Table(tuple(self.columns[i] for i in kept), rows)
+
+
+def text(table: Table) -> str:
+    """Columns aligned, two blanks apart, no cell shortened; headings in capitals as kubectl's."""
+    heads = tuple(column.upper() for column in table.columns)
+    grid = [heads, *(tuple(cell or "-" for cell in row.cells) for row in table.rows)]
+    widths = [max(len(line[i]) for line in grid) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in grid
+    )
