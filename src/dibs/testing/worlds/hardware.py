@@ -1,0 +1,243 @@
+"""The nodes of a world, and the slices that its drivers publish.
+
+At most six devices are reachable or not, split over pools of three shapes: one a node, one for
+several nodes, and one whose devices choose their nodes themselves.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dibs.model.core import Node
+from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
+from dibs.model.objects import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    CounterSet,
+    Device,
+    DeviceCapacity,
+    ResourceSlice,
+)
+from dibs.testing import builders as build
+from dibs.testing.worlds.traits import BINDING, CAPACITY, COUNTERS, LISTS, Traits
+from dibs.values.quantity import Quantity
+
+DRIVERS = ("gpu.example.com", "nic.example.com")
+ROOT = "resource.kubernetes.io/pcieRoot"
+LINKS = "example.com/links"
+MOST_DEVICES = 6
+
+
+def nodes(chance: random.Random) -> tuple[Node, ...]:
+    return tuple(
+        build.node(f"node-{index}", zone=chance.choice("ab"), gen=str(chance.randint(1, 3)))
+        for index in range(chance.choice((1, 1, 1, 1, 2, 3)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the slices of one pool are for: exactly one of these is set."""
+
+    node: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelector | None = None
+    per_device: bool = False
+
+
+def slices(
+    chance: random.Random, traits: Traits, nodes: Sequence[Node]
+) -> tuple[ResourceSlice, ...]:
+    """All slices, in no order: whoever reads them must sort."""
+    published: list[ResourceSlice] = []
+    drivers = DRIVERS[: chance.choice((1, 1, 1, 2))]
+    places = [(driver, place) for driver in drivers for place in _places(chance, nodes)]
+    left = MOST_DEVICES
+    for done, (driver, place) in enumerate(places):
+        fair = -(-left // (len(places) - done))
+        count = chance.randint(fair // 2, fair)
+        left -= count
+        if count:
+            devices = [_device(chance, traits, n, place, nodes) for n in range(count)]
+            published += _pool(chance, traits, driver, place, devices)
+    chance.shuffle(published)
+    return tuple(published)
+
+
+def _places(chance: random.Random, nodes: Sequence[Node]) -> Iterator[_Place]:
+    if chance.random() < 0.9:
+        for node in nodes:
+            if chance.random() < 0.95:
+                yield _Place(node=node.metadata.name)
+    shape = chance.random()
+    if shape < 0.15:
+        yield _Place(all_nodes=True)
+    elif shape < 0.35:
+        yield _Place(node_selector=_node_selector(chance))
+    elif shape < 0.5:
+        yield _Place(per_device=True)
+
+
+def _node_selector(chance: random.Random) -> NodeSelector:
+    def requirement() -> LabelSelectorRequirement:
+        return LabelSelectorRequirement(
+            *chance.choice(
+                (
+                    ("zone", "In", ("a",)),
+                    ("zone", "NotIn", ("b",)),
+                    ("zone", "In", ("b", "a")),
+                    ("zone", "Exists", ()),
+                    ("rack", "DoesNotExist", ()),
+                    ("gen", "Gt", ("1",)),
+                    ("gen", "Lt", ("3",)),
+                )
+            )
+        )
+
+    wanted = tuple(requirement() for _ in range(chance.randint(1, 2)))
+    return NodeSelector((NodeSelectorTerm(match_expressions=wanted),))
+
+
+# --- devices -----------------------------------------------------------------------------------
+
+
+def _device(
+    chance: random.Random, traits: Traits, number: int, place: _Place, nodes: Sequence[Node]
+) -> Device:
+    attributes: dict[str, build.Value] = {
+        "model": chance.choice(("a", "a", "b")),
+        "index": number,
+        "ecc": chance.random() < 0.7,
+        "version": build.version(chance.choice(("1.0.0", "1.10.0", "2.0.0-rc.1"))),
+        ROOT: chance.choice(("pci0000:00", "pci0000:40")),
+    }
+    if LISTS in traits:
+        numbers = [n for n in range(4) if chance.random() < 0.5] or [0]
+        attributes[LINKS] = chance.choice((numbers, numbers, numbers[0]))
+    # Drivers differ: now and then one says less than the others.
+    for name in list(attributes):
+        if chance.random() < 0.08:
+            del attributes[name]
+    is_shareable = CAPACITY in traits and chance.random() < 0.6
+    conditions = ("example.com/ready",) if BINDING in traits and chance.random() < 0.25 else ()
+    device = build.device(
+        # Names are not in order of position, so that sorting by name would show.
+        f"dev-{(number * 5 + 3) % 7}",
+        attributes=attributes,
+        capacity=_capacity(chance, is_shareable),
+        taints=[build.taint("example.com/broken", effect=_effect(chance))]
+        if chance.random() < 0.15
+        else (),
+        shareable=is_shareable,
+        binding_conditions=conditions,
+    )
+    if conditions:
+        device = msgspec.structs.replace(
+            device,
+            binding_failure_conditions=("example.com/lost",),
+            binds_to_node=True if chance.random() < 0.5 else None,
+        )
+    return _placed(chance, device, nodes) if place.per_device else device
+
+
+def _effect(chance: random.Random) -> str:
+    return chance.choice(("NoSchedule", "NoExecute", "None"))
+
+
+def _placed(chance: random.Random, device: Device, nodes: Sequence[Node]) -> Device:
+    shape = chance.random()
+    if shape < 0.5:
+        name = chance.choice([node.metadata.name for node in nodes])
+        return msgspec.structs.replace(device, node_name=name)
+    if shape < 0.75:
+        return msgspec.structs.replace(device, all_nodes=True)
+    return msgspec.structs.replace(device, node_selector=_node_selector(chance))
+
+
+def _capacity(chance: random.Random, is_shareable: bool) -> dict[str, str | DeviceCapacity]:
+    capacity: dict[str, str | DeviceCapacity] = {}
+    if chance.random() < 0.9:
+        amount = chance.choice(("40Gi", "80Gi"))
+        policy = _policy(chance) if is_shareable else None
+        capacity["memory"] = DeviceCapacity(value=Quantity.parse(amount), request_policy=policy)
+    if chance.random() < 0.3:
+        capacity["cores"] = str(chance.randint(1, 4))
+    return capacity
+
+
+def _policy(chance: random.Random) -> CapacityRequestPolicy | None:
+    default = Quantity.parse(chance.choice(("0", "10Gi", "20Gi")))
+    shape = chance.random()
+    if shape < 0.25:
+        return None
+    if shape < 0.5:
+        return CapacityRequestPolicy(default=default)
+    if shape < 0.75:
+        values = ("0", "10Gi", "20Gi", "40Gi")
+        return CapacityRequestPolicy(
+            default=default, valid_values=tuple(Quantity.parse(each) for each in values)
+        )
+    return CapacityRequestPolicy(
+        default=Quantity.parse("20Gi"),
+        valid_range=CapacityRequestPolicyRange(
+            min=Quantity.parse("5Gi"),
+            max=Quantity.parse("35Gi"),
+            step=Quantity.parse("5Gi") if chance.random() < 0.5 else None,
+        ),
+    )
+
+
+# --- pools -------------------------------------------------------------------------------------
+
+
+def _pool(
+    chance: random.Random, traits: Traits, driver: str, place: _Place, devices: list[Device]
+) -> Iterator[ResourceSlice]:
+    """The slices of one pool: one or two, an older one, too few, or a device named twice."""
+    name = place.node or "shared"
+    generation = chance.randint(1, 3)
+    cut = chance.randint(1, len(devices)) if chance.random() < 0.4 else len(devices)
+    parts = [part for part in (devices[:cut], devices[cut:]) if part]
+    sets: list[CounterSet] = []
+    if COUNTERS in traits and chance.random() < 0.7:
+        sets = [build.counter_set("card", memory="80Gi", slices=str(chance.randint(2, 4)))]
+        parts = [[_partition(chance, device) for device in part] for part in parts]
+    trouble = chance.random()
+    if trouble < 0.05 and len(parts) == 2:
+        parts[1].append(parts[0][0])
+    announced = len(parts) + bool(sets) + (0.05 <= trouble < 0.12)
+
+    def publish(
+        label: str, published: Sequence[Device], generation: int, counters: Sequence[CounterSet]
+    ) -> ResourceSlice:
+        return build.resource_slice(
+            *published,
+            name=f"{label}-{name}-{driver}",
+            driver=driver,
+            pool=name,
+            node=place.node,
+            generation=generation,
+            of=announced,
+            node_selector=place.node_selector,
+            all_nodes=place.all_nodes or (place.per_device and bool(counters)),
+            per_device=place.per_device and not counters,
+            counters=counters,
+        )
+
+    for part, label in zip(parts, chance.sample("abc", len(parts)), strict=True):
+        yield publish(label, part, generation, ())
+    if sets:
+        yield publish("cards", (), generation, sets)
+    if trouble > 0.85:
+        yield publish("older", devices[:1], generation - 1, ())
+
+
+def _partition(chance: random.Random, device: Device) -> Device:
+    if chance.random() < 0.2:
+        return device
+    share = build.draw("card", memory=chance.choice(("20Gi", "40Gi")), slices="1")
+    return msgspec.structs.replace(device, consumes_counters=(share,))
