@@ -48,6 +48,12 @@ def of_pod(pod: Pod, snapshot: Snapshot) -> Resolved:
     return Resolved(tuple(uses), tuple(objections))
 
 
+def known_uses(pod: Pod, snapshot: Snapshot) -> tuple[ClaimUse, ...]:
+    """The claims a Pod has already, entry by entry; faulty entries have none."""
+    found = (resolve(pod, entry, snapshot) for entry in pod.spec.resource_claims)
+    return tuple(use for use in found if isinstance(use, ClaimUse) and not use.is_new)
+
+
 def check_source(pod: Pod, entry: PodResourceClaim, index: int) -> None:
     named = [
         name for name in (entry.resource_claim_name, entry.resource_claim_template_name) if name

@@ -1,0 +1,367 @@
+"""Who has which device: one row a device, or one a share; with claim, Pod and container.
+
+It joins what slices publish with what claims hold, in a stable order: node, driver, pool, then
+the order in which devices are tried. Devices that are held but no longer published are shown as
+gone. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dibs.allocate import counters
+from dibs.allocate.draft import Counter
+from dibs.model.core import Container, Pod
+from dibs.model.objects import Device, ResourceClaim
+from dibs.schedule import claims as pod_claims
+from dibs.schedule.snapshot import Key, Snapshot
+from dibs.supply import node_selectors, taints
+from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.ledger import Holder, Ledger
+from dibs.supply.pools import Candidate, Pool, Supply
+from dibs.values.quantity import Quantity
+from dibs.view import words
+from dibs.view.table import Row, Table
+from dibs.view.tree import Tone
+
+# The names under which drivers publish what a person would call the device, best first.
+PRODUCT = ("productName", "product", "model", "modelName", "deviceType", "name", "ifName")
+MEMORY = ("memory", "hbm", "vram")
+ANYWHERE = "(any)"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One row: a device, and one grip on it if there is any.
+
+    `state` is free, held, shared, left (what a shared device has left), watched (admin access),
+    tainted, unusable (its pool is out of order) or blocked (a partition whose card is used up by
+    others). `note` says what the state's word can't.
+    """
+
+    node: str
+    id: DeviceId
+    state: str
+    note: str = ""
+    device: Device | None = None  # None when it is no longer published
+    claim: str = ""
+    request: str = ""
+    share: str = ""
+    consumed: Mapping[str, Quantity] | None = None
+    pods: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+
+
+def uses(
+    snapshot: Snapshot,
+    *,
+    node: str = "",
+    fits: Callable[[Candidate], bool] | None = None,
+) -> tuple[Use, ...]:
+    """Every use of every device, of one node or of a class if asked so."""
+    supply = Supply.of(snapshot.slices)
+    ledger = Ledger.of(snapshot.claims.values())
+    seen = pools_by_id(snapshot, supply)
+    found: list[Use] = []
+    published: set[DeviceId] = set()
+    for id_, candidates in offered(supply):
+        shelf = Shelf.of(seen.get(id_), ledger)
+        for candidate in candidates:
+            published.add(candidate.id)
+            if fits is None or fits(candidate):
+                found += uses_of(candidate, shelf, ledger, snapshot)
+    if fits is None:
+        for device, holding in ledger.holdings.items():
+            if device not in published:
+                for holder in (*holding.holders, *holding.watchers):
+                    found.append(gone(device, holder, snapshot))
+    if node:
+        found = [use for use in found if use.node in (node, ANYWHERE)]
+    return tuple(sorted(found, key=place))
+
+
+def place(use: Use) -> tuple[bool, str, str, str]:
+    # Sorting is stable: devices of one pool keep the order in which they are tried.
+    return use.node == ANYWHERE, use.node, use.id.driver, use.id.pool
+
+
+def offered(supply: Supply) -> Iterator[tuple[PoolId, tuple[Candidate, ...]]]:
+    """The devices of the newest generation of every pool, whichever nodes they are for."""
+    for pool, listings in supply.by_pool.items():
+        newest = max(listing.generation for listing in listings)
+        current = [listing for listing in listings if listing.generation == newest]
+        current.sort(key=lambda listing: listing.slice.metadata.name)
+        yield pool, tuple(each for listing in current for each in listing.candidates)
+
+
+def pools_by_id(snapshot: Snapshot, supply: Supply) -> dict[PoolId, Pool]:
+    """Each pool as the first node sees it that finds fault with it, or as the first node does."""
+    seen: dict[PoolId, Pool] = {}
+    for node in snapshot.nodes.values():
+        for pool in supply.pools(node):
+            if pool.id not in seen or (pool.fault and not seen[pool.id].fault):
+                seen[pool.id] = pool
+    return seen
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A pool as far as its devices' states depend on it; nothing when no node sees it."""
+
+    fault: str = ""
+    left: Mapping[Counter, Quantity] | None = None
+
+    @classmethod
+    def of(cls, pool: Pool | None, ledger: Ledger) -> Shelf:
+        if pool is None:
+            return cls()
+        if pool.fault:
+            return cls(pool.fault.text)
+        return cls(left=counters.left_of(pool, ledger) if pool.counters else None)
+
+
+def uses_of(
+    candidate: Candidate, shelf: Shelf, ledger: Ledger, snapshot: Snapshot
+) -> Iterator[Use]:
+    """The rows of one device: its holders, or why nobody has it."""
+    holding = ledger.held(candidate.id)
+    node = node_of(candidate)
+    for holder in holding.whole:
+        note = taint_note(candidate)
+        if len(holding.whole) > 1:
+            note = "; ".join(filter(None, [f"held by {len(holding.whole)} claims at once", note]))
+        yield use(node, candidate, "held", note, holder, snapshot)
+    for holder in holding.shares:
+        yield use(node, candidate, "shared", taint_note(candidate), holder, snapshot)
+    for holder in holding.watchers:
+        yield use(node, candidate, "watched", "admin access", holder, snapshot)
+    if holding.shares and (rest := remaining(candidate, holding.consumed)):
+        yield Use(node, candidate.id, "left", rest, candidate.device)
+    if holding.is_free:
+        state, note = idle_state(candidate, shelf)
+        yield Use(node, candidate.id, state, note, candidate.device)
+
+
+def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
+    if shelf.fault:
+        return "unusable", shelf.fault
+    if candidate.blocking:
+        return "tainted", taint_note(candidate)
+    if shelf.left is not None and (why := counters.shortage(candidate, shelf.left, {})):
+        return "blocked", why
+    return "free", ""
+
+
+def taint_note(candidate: Candidate) -> str:
+    return ", ".join(f"taint {taints.text_of(taint)}" for taint in candidate.blocking)
+
+
+def remaining(candidate: Candidate, consumed: Mapping[str, Quantity]) -> str:
+    """What a shared device has left to give; "" when it has no capacities to count."""
+    parts = []
+    for name, capacity in candidate.device.capacity.items():
+        if capacity.value is None or name not in consumed:
+            continue
+        parts.append(f"{name} {capacity.value.minus(consumed[name])} of {capacity.value}")
+    return ", ".join(parts)
+
+
+def gone(device: DeviceId, holder: Holder, snapshot: Snapshot) -> Use:
+    claim = snapshot.claims.get(key(holder.claim))
+    allocation = claim.status.allocation if claim else None
+    only = node_selectors.pinned_node(allocation.node_selector) if allocation else None
+    pods, containers = consumers(holder, snapshot)
+    return Use(
+        only or ANYWHERE,
+        device,
+        "gone",
+        "held, but no longer published",
+        None,
+        holder.claim,
+        holder.request,
+        pods=pods,
+        containers=containers,
+    )
+
+
+def use(
+    node: str, candidate: Candidate, state: str, note: str, holder: Holder, snapshot: Snapshot
+) -> Use:
+    pods, containers = consumers(holder, snapshot)
+    if not pods and state in ("held", "shared"):
+        note = "; ".join(filter(None, [note, "no Pod uses it"]))
+    return Use(
+        node,
+        candidate.id,
+        state,
+        note,
+        candidate.device,
+        holder.claim,
+        holder.request,
+        holder.share or "",
+        holder.consumed or None,
+        pods,
+        containers,
+    )
+
+
+def consumers(holder: Holder, snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The Pods a claim is reserved for, and which of their containers use the request."""
+    claim = snapshot.claims.get(key(holder.claim))
+    if claim is None:
+        return (), ()
+    pods: list[str] = []
+    containers: list[str] = []
+    for reference in claim.status.reserved_for:
+        if reference.resource != "pods":
+            pods.append(f"{reference.resource}/{reference.name}")
+            continue
+        pods.append(reference.name)
+        pod = snapshot.pods.get(Key(claim.metadata.namespace, reference.name))
+        if pod is not None and pod_claims.uid_of(pod) == reference.uid:
+            containers += containers_of(pod, claim, holder.request, snapshot)
+    return tuple(pods), tuple(containers)
+
+
+def containers_of(
+    pod: Pod, claim: ResourceClaim, request: str, snapshot: Snapshot
+) -> Iterator[str]:
+    """The containers that see this request of the claim: by entry, or by extended resource."""
+    entries = {
+        each.entry
+        for each in pod_claims.known_uses(pod, snapshot)
+        if each.claim.metadata.name == claim.metadata.name
+    }
+    base = request.partition("/")[0]
+    for container in all_containers(pod):
+        for each in container.resources.claims:
+            if each.name in entries and each.request in ("", base):
+                yield container.name
+                break
+    extended = pod.status.extended_resource_claim_status
+    if extended is not None and extended.resource_claim_name == claim.metadata.name:
+        for mapping in extended.request_mappings:
+            if mapping.request_name == base:
+                yield mapping.container_name
+
+
+def all_containers(pod: Pod) -> tuple[Container, ...]:
+    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
+
+
+def node_of(candidate: Candidate) -> str:
+    """The node a device is on; a device that several nodes can reach is on none of them."""
+    spec = candidate.slice.spec
+    where = candidate.device if spec.per_device_node_selection else spec
+    if where.node_name:
+        return where.node_name
+    return ANYWHERE
+
+
+def key(claim: str) -> Key:
+    namespace, _, name = claim.partition("/")
+    return Key(namespace, name)
+
+
+# --- as rows ------------------------------------------------------------------------------------
+
+COLUMNS = ("node", "driver", "pool", "device", "what", "state", "claim", "pod", "container", "note")
+TONES: Mapping[str, Tone] = {
+    "free": "good",
+    "left": "good",
+    "held": "plain",
+    "shared": "plain",
+    "watched": "faint",
+    "blocked": "faint",
+    "tainted": "bad",
+    "unusable": "bad",
+    "gone": "bad",
+}
+
+
+def table(found: Iterable[Use], wide: bool = False) -> Table:
+    """For eyes. `wide` adds the uuid, the request and the share."""
+    columns = COLUMNS + (("request", "share", "uuid") if wide else ())
+    rows = []
+    for each in found:
+        cells: tuple[str, ...] = (
+            each.node,
+            each.id.driver,
+            # Most drivers name the pool after the node: say it once.
+            "" if each.id.pool == each.node else each.id.pool,
+            each.id.device,
+            what(each),
+            each.state,
+            each.claim,
+            ", ".join(each.pods),
+            ", ".join(each.containers),
+            each.note,
+        )
+        if wide:
+            uuid = text_attribute(each.device, ("uuid", "UUID")) if each.device else ""
+            cells += (each.request, each.share, uuid)
+        rows.append(Row(cells, TONES[each.state]))
+    return Table(columns, tuple(rows)).without_empty(keep=("node", "device", "state", "claim"))
+
+
+def records(found: Iterable[Use]) -> list[dict[str, object]]:
+    """For programs; keys are always all there, in this order."""
+    return [
+        {
+            "node": "" if each.node == ANYWHERE else each.node,
+            "driver": each.id.driver,
+            "pool": each.id.pool,
+            "device": each.id.device,
+            "product": text_attribute(each.device, PRODUCT),
+            "profile": text_attribute(each.device, ("profile",)),
+            "memory": memory_of(each.device),
+            "uuid": text_attribute(each.device, ("uuid", "UUID")),
+            "state": each.state,
+            "note": each.note,
+            "claim": each.claim,
+            "request": each.request,
+            "share": each.share,
+            "consumed": {name: str(value) for name, value in (each.consumed or {}).items()},
+            "pods": list(each.pods),
+            "containers": list(each.containers),
+        }
+        for each in found
+    ]
+
+
+def what(each: Use) -> str:
+    """Product, profile and memory; of a share, what it consumes."""
+    if each.device is None:
+        return ""
+    if each.consumed:
+        taken = ", ".join(f"{name} {value}" for name, value in each.consumed.items())
+        return f"{text_attribute(each.device, PRODUCT)} share of {taken}".strip()
+    parts = (
+        text_attribute(each.device, PRODUCT),
+        text_attribute(each.device, ("profile",)),
+        memory_of(each.device),
+    )
+    return " ".join(part for part in parts if part)
+
+
+def text_attribute(device: Device | None, wanted: tuple[str, ...]) -> str:
+    """The first of these attributes that is a text, whichever domain it is written with."""
+    if device is None:
+        return ""
+    bare = {name.rpartition("/")[2]: value.string for name, value in device.attributes.items()}
+    return next((text for name in wanted if (text := bare.get(name))), "")
+
+
+def memory_of(device: Device | None) -> str:
+    if device is None:
+        return ""
+    bare = {name.rpartition("/")[2]: entry.value for name, entry in device.capacity.items()}
+    return next((str(value) for name in MEMORY if (value := bare.get(name)) is not None), "")
+
+
+def summary(found: Iterable[Use]) -> str:
+    """How many devices there are, and how many of them are free."""
+    states = {each.id: each.state for each in found}
+    free = sum(1 for state in states.values() if state == "free")
+    return f"{words.counted(len(states), 'device')}, {free} free"
