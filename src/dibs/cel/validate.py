@@ -1,0 +1,87 @@
+"""What a well-typed expression may still not say: literals that could never be evaluated.
+
+A literal regex, duration or timestamp has to be one, all parts of a list or map literal have one
+type, and a literal format string fits its literal arguments. Source: Kubernetes' base CEL
+environment 1.29, "AST validators".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dibs.cel import ast, runtime
+from dibs.cel.ast import Call, ListNode, Literal, MapNode, Node
+from dibs.cel.check import Checked
+from dibs.cel.faults import Fault
+from dibs.cel.types import Type
+
+# function → (position of the argument among the operands, what a bad one is called)
+_LITERAL_ARGUMENTS = {
+    "duration": (0, "invalid duration argument"),
+    "timestamp": (0, "invalid timestamp argument"),
+    "matches": (1, "invalid matches argument"),
+}
+
+
+def faults(checked: Checked) -> Iterator[Fault]:
+    """Yield every fault of the literals, kind by kind."""
+    # (node, is it an argument of format(), where parts may differ in type)
+    pending: list[tuple[Node, bool]] = [(checked.root, False)]
+    while pending:
+        node, is_formatted = pending.pop()
+        is_format = False
+        if isinstance(node, Call):
+            is_format = node.function == "format"
+            yield from _bad_argument(checked, node)
+        elif not is_formatted and isinstance(node, ListNode):
+            yield from _mixed(checked, node.elements, node.optional)
+        elif not is_formatted and isinstance(node, MapNode):
+            optional = frozenset(i for i, entry in enumerate(node.entries) if entry.is_optional)
+            yield from _mixed(checked, [entry.key for entry in node.entries], frozenset())
+            yield from _mixed(checked, [entry.value for entry in node.entries], optional)
+        below = [(child, is_formatted or is_format) for child in ast.children(node)]
+        pending.extend(reversed(below))
+
+
+def _bad_argument(checked: Checked, node: Call) -> Iterator[Fault]:
+    resolution = checked.calls.get(node.id)
+    known = _LITERAL_ARGUMENTS.get(node.function)
+    if resolution is None or known is None:
+        return
+    position, text = known
+    operands = resolution.operands
+    if position >= len(operands) or not resolution.overloads:
+        return
+    arg = operands[position]
+    if not isinstance(arg, Literal):
+        return
+    reader = _READERS[node.function]
+    try:
+        reader(resolution.overloads[0].call, arg.value)
+    except runtime.EvaluationError:
+        yield checked.source.fault(text, arg.at, arg.span)
+
+
+def _converted(call: Callable[..., runtime.Value], value: runtime.Value) -> None:
+    call(value)
+
+
+def _matched(call: Callable[..., runtime.Value], value: runtime.Value) -> None:
+    call("", value)
+
+
+_READERS = {"duration": _converted, "timestamp": _converted, "matches": _matched}
+
+
+def _mixed(checked: Checked, parts: list[Node], optional: frozenset[int]) -> Iterator[Fault]:
+    first: Type | None = None
+    for position, part in enumerate(parts):
+        each = checked.type_of(part)
+        if position in optional and each.name == "optional_type":
+            each = each.params[0]
+        if first is None:
+            first = each
+        elif each != first:
+            text = f"expected type '{first}' but found '{each}'"
+            yield checked.source.fault(text, part.at, part.span)
+            return
