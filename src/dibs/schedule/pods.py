@@ -54,6 +54,9 @@ class Options:
     node: str = ""
 
 
+DEFAULTS = Options()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """The world between two decisions.
@@ -69,7 +72,7 @@ class State:
     noes: dict[tuple[str, str], tuple[Ledger, Refused]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, options: Options = Options()) -> State:
+    def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
         return cls(snapshot, options, supply, ledger)
@@ -82,7 +85,7 @@ class State:
         return {only: self.snapshot.nodes[only]} if only in self.snapshot.nodes else {}
 
 
-def plan(snapshot: Snapshot, options: Options = Options()) -> Plan:
+def plan(snapshot: Snapshot, options: Options = DEFAULTS) -> Plan:
     """Decide on everybody. Raises Mistake for input that no API server would have accepted."""
     decisions: list[Decision] = []
     writes: list[Write] = []
@@ -93,7 +96,7 @@ def plan(snapshot: Snapshot, options: Options = Options()) -> Plan:
 
 
 def steps(
-    snapshot: Snapshot, options: Options = Options()
+    snapshot: Snapshot, options: Options = DEFAULTS
 ) -> Iterator[tuple[Decision, tuple[Write, ...]]]:
     """The same, one decision at a time, for whoever wants to tell how far it is."""
     state = State.of(snapshot, options)
@@ -103,7 +106,7 @@ def steps(
         state = after(state, decision)
 
 
-def until(snapshot: Snapshot, subject: Subject, options: Options = Options()) -> State:
+def until(snapshot: Snapshot, subject: Subject, options: Options = DEFAULTS) -> State:
     """The world at the moment when `subject` is decided on: all before it have had their turn."""
     state = State.of(snapshot, options)
     for earlier in queue(snapshot):

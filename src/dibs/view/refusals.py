@@ -92,6 +92,11 @@ def tree(group: Group, every_device: bool = False) -> Tree:
             return Tree(headline(first), refusal(group, every_device), label=label)
 
 
+def below(answer: Refused) -> tuple[Tree, ...]:
+    """The causes of one refusal, without its headline."""
+    return refusal(Group((answer.node,), (answer,)), every_device=False)
+
+
 def headline(answer: Refused) -> str:
     """One sentence for the node: what a reader needs if they read no further."""
     asks = short_asks(answer)

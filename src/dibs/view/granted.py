@@ -1,0 +1,225 @@
+"""What a claim got: which devices, by which selectors on what values, and who shares it.
+
+For each device the expressions that let it in are asked again, on what is published now; for a
+prioritized list, what was against the earlier alternatives. It explains, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from dibs.allocate.outcome import Refused
+from dibs.model.objects import (
+    DeviceRequest,
+    DeviceRequestAllocationResult,
+    DeviceSelector,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from dibs.request import selectors
+from dibs.schedule import pods
+from dibs.schedule.plan import ClaimUse
+from dibs.schedule.pods import State
+from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.supply import node_selectors
+from dibs.supply.identity import DeviceId
+from dibs.supply.pools import Candidate
+from dibs.values.mistake import Mistake
+from dibs.view import devices, refusals, words
+from dibs.view.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One expression that a device was put to, and what decided."""
+
+    owner: str
+    expression: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One device of an allocation. `candidate` is None when it isn't published any more."""
+
+    result: DeviceRequestAllocationResult
+    candidate: Candidate | None
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """An alternative that came before the chosen one, and why this node couldn't give it."""
+
+    request: str
+    refused: Refused | None
+
+
+def node_of(claim: ResourceClaim) -> str:
+    """The node an allocation is for; "" when several can use it, or there is none."""
+    allocation = claim.status.allocation
+    selector = allocation.node_selector if allocation else None
+    return (node_selectors.pinned_node(selector) or "") if selector else ""
+
+
+def grants(claim: ResourceClaim, state: State) -> tuple[Grant, ...]:
+    """Every device of the claim's allocation, in its order."""
+    allocation = claim.status.allocation
+    if allocation is None:
+        return ()
+    wanted = {DeviceId(r.driver, r.pool, r.device) for r in allocation.devices.results}
+    published = {
+        each.id: each
+        for _, candidates in devices.offered(state.supply)
+        for each in candidates
+        if each.id in wanted
+    }
+    found = []
+    for result in allocation.devices.results:
+        candidate = published.get(DeviceId(result.driver, result.pool, result.device))
+        matches = tuple(matched(claim, result.request, candidate, state.snapshot))
+        found.append(Grant(result, candidate, matches))
+    return tuple(found)
+
+
+def matched(
+    claim: ResourceClaim, request: str, candidate: Candidate | None, snapshot: Snapshot
+) -> Iterator[Match]:
+    if candidate is None:
+        return
+    for owner, selector in conditions(claim, request, snapshot):
+        expression = selector.cel.expression if selector.cel else ""
+        yield Match(owner, expression, answer(expression, candidate))
+
+
+def answer(expression: str, candidate: Candidate) -> str:
+    try:
+        return selectors.Selector.compile(expression).explain(candidate)
+    except Mistake as mistake:
+        return str(mistake)
+
+
+def conditions(
+    claim: ResourceClaim, request: str, snapshot: Snapshot
+) -> Iterator[tuple[str, DeviceSelector]]:
+    """The selectors of the request's class, then its own: all of them had to be true."""
+    base, _, sub = request.partition("/")
+    for each in claim.spec.devices.requests:
+        if each.name != base:
+            continue
+        wishes: list[ExactDeviceRequest | DeviceSubRequest] = []
+        if each.exactly is not None and not sub:
+            wishes.append(each.exactly)
+        wishes += [other for other in each.first_available if other.name == sub]
+        for wish in wishes:
+            device_class = snapshot.classes.get(wish.device_class_name)
+            for selector in device_class.spec.selectors if device_class else ():
+                yield f"class {wish.device_class_name}", selector
+            for selector in wish.selectors:
+                yield f"request {request}", selector
+
+
+def passed(claim: ResourceClaim, node: str, state: State) -> tuple[Passed, ...]:
+    """Why each alternative before the chosen ones didn't do, as things are beside this claim."""
+    allocation = claim.status.allocation
+    if allocation is None or node not in state.snapshot.nodes:
+        return ()
+    chosen = {result.request for result in allocation.devices.results}
+    found = []
+    for request in claim.spec.devices.requests:
+        for index, sub in enumerate(request.first_available):
+            if f"{request.name}/{sub.name}" in chosen:
+                break
+            refused = without_later(claim, request, index, node, state)
+            found.append(Passed(f"{request.name}/{sub.name}", refused))
+    return tuple(found)
+
+
+def without_later(
+    claim: ResourceClaim, request: DeviceRequest, index: int, node: str, state: State
+) -> Refused | None:
+    """Ask again for this one alternative, with the claim's own devices given back."""
+    only = msgspec.structs.replace(request, first_available=(request.first_available[index],))
+    wanted = tuple(only if each is request else each for each in claim.spec.devices.requests)
+    spec = msgspec.structs.replace(claim.spec.devices, requests=wanted)
+    asked = ResourceClaim(
+        metadata=claim.metadata, spec=msgspec.structs.replace(claim.spec, devices=spec)
+    )
+    ledger = state.ledger.without(str(key_of(claim.metadata)))
+    outcome = pods.ask(replace(state, ledger=ledger), state.snapshot.nodes[node], [asked])
+    return outcome if isinstance(outcome, Refused) else None
+
+
+# --- as a tree ----------------------------------------------------------------------------------
+
+
+def tree(use: ClaimUse, state: State) -> Tree:
+    """The claim, its devices with what let them in, and the alternatives passed over."""
+    claim = use.claim
+    key = key_of(claim.metadata)
+    children: list[Tree] = []
+    if claim.status.allocation is None:
+        return Tree(f"claim {key}{origin(use)} is not allocated")
+    for grant in grants(claim, state):
+        children.append(device_tree(grant))
+    for other in passed(claim, node_of(claim), state):
+        children.append(passed_tree(other))
+    shared = [reference.name for reference in claim.status.reserved_for]
+    if not shared:
+        children.append(Tree("reserved for nobody: no Pod uses it", tone="faint"))
+    elif len(shared) > 1:
+        children.append(Tree(f"shared by {words.listed(shared, 6)}"))
+    if not claim.status.allocation.devices.results:
+        children.append(Tree("it asks for no devices"))
+    where = node_of(claim)
+    on = f" on {where}" if where else ""
+    return Tree(f"claim {key}{origin(use)} has{on}", tuple(children))
+
+
+def origin(use: ClaimUse) -> str:
+    parts = []
+    if use.entry and use.entry != use.claim.metadata.name:
+        parts.append(f"entry {use.entry}")
+    if use.template:
+        parts.append(f"made from template {use.template}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def device_tree(grant: Grant) -> Tree:
+    result = grant.result
+    about = [f"request {result.request}", f"pool {result.pool}", f"driver {result.driver}"]
+    if result.share_id:
+        about.append(f"share {result.share_id}")
+    if result.consumed_capacity:
+        taken = ", ".join(f"{name} {value}" for name, value in result.consumed_capacity.items())
+        about.append(f"consumes {taken}")
+    if result.admin_access:
+        about.append("admin access")
+    children = [
+        Tree(f"{match.owner}: {match.expression}\n{match.answer}".rstrip(), tone="faint")
+        for match in grant.matches
+    ]
+    if grant.candidate is None:
+        children = [Tree("it is no longer published", tone="bad")]
+    else:
+        device = grant.candidate.device
+        kind = " ".join(
+            filter(
+                None,
+                (devices.text_attribute(device, devices.PRODUCT), devices.memory_of(device)),
+            )
+        )
+        if kind:
+            about.insert(1, kind)
+    return Tree(", ".join(about), tuple(children), label=result.device, tone="good")
+
+
+def passed_tree(other: Passed) -> Tree:
+    head = f"alternative {other.request} was passed over"
+    if other.refused is None:
+        return Tree(f"{head}; as things are now, it would fit")
+    return Tree(f"{head}: {refusals.headline(other.refused)}", refusals.below(other.refused))

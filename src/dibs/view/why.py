@@ -1,0 +1,210 @@
+"""`why`: for a Pod or a claim, the reasons for what it got, or for why it waits.
+
+`of_pod` and `of_claim` put the question to `schedule` as of the subject's turn, with everybody
+before it served, and gather what a reader wants to know into an `Account`: one value, written
+here as a tree and in `record` as JSON. The exit code follows from `is_yes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from dibs.model.core import Pod
+from dibs.model.objects import ResourceClaim
+from dibs.schedule import claims as pod_claims
+from dibs.schedule import pods, suggest
+from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Settled, Subject, Waits
+from dibs.schedule.pods import DEFAULTS, Options, State
+from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.schedule.suggest import Suggestion
+from dibs.view import granted, refusals, words
+from dibs.view.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Everything there is to say of one subject.
+
+    `asked` is who was asked about, `decision.subject` who decides: a claim's Pod if it has one.
+    `before` is the world the decision was taken in, `state` the one after it.
+    """
+
+    asked: Subject
+    decision: Decision
+    before: State
+    state: State
+    suggestions: tuple[Suggestion, ...] = ()
+    users: tuple[Key, ...] = ()  # the Pods that use the claim asked about
+
+    @property
+    def is_yes(self) -> bool:
+        return isinstance(self.decision, Placed | Settled)
+
+
+def of_pod(snapshot: Snapshot, key: Key, options: Options = DEFAULTS) -> Account:
+    """The account of a Pod of the snapshot. Raises Mistake for a Pod that no API would accept."""
+    return account(snapshot, Subject("Pod", key), Subject("Pod", key), options, ())
+
+
+def of_claim(snapshot: Snapshot, key: Key, options: Options = DEFAULTS) -> Account:
+    """The account of a claim: what it holds, or that of the Pod it waits with."""
+    asked = Subject("ResourceClaim", key)
+    claim = snapshot.claims[key]
+    users = users_of(key, snapshot)
+    if claim.status.allocation is not None:
+        state = State.of(snapshot, options)
+        settled = Settled(asked, granted.node_of(claim), (ClaimUse("", claim),))
+        return Account(asked, settled, state, state, users=users)
+    decider = Subject("Pod", users[0]) if users else asked
+    return account(snapshot, asked, decider, options, users)
+
+
+def account(
+    snapshot: Snapshot, asked: Subject, decider: Subject, options: Options, users: tuple[Key, ...]
+) -> Account:
+    before = pods.until(snapshot, decider, options)
+    decision = pods.decide(before, decider)
+    state = pods.after(before, decision)
+    found = suggest.suggestions(before, decision) if isinstance(decision, Waits) else ()
+    return Account(asked, decision, before, state, found, users)
+
+
+def users_of(claim: Key, snapshot: Snapshot) -> tuple[Key, ...]:
+    """The Pods that use a claim and haven't ended, oldest first."""
+    return tuple(
+        key
+        for key, pod in snapshot.pods.items()
+        if key.namespace == claim.namespace
+        and not pods.is_done(pod)
+        and any(key_of(use.claim.metadata) == claim for use in pod_claims.known_uses(pod, snapshot))
+    )
+
+
+# --- as a tree ----------------------------------------------------------------------------------
+
+
+def tree(account: Account, every_node: bool = False) -> Tree:
+    """The whole answer; `every_node` lists nodes and devices one by one."""
+    told = decided(account, every_node)
+    if account.asked == account.decision.subject:
+        return told
+    name = f"claim {account.asked.key}"
+    others = words.listed([str(user) for user in account.users])
+    return Tree(f"{name} is decided with the Pods that use it: {others}", (told,))
+
+
+def decided(account: Account, every_node: bool) -> Tree:
+    match account.decision:
+        case Placed():
+            return placed(account, account.decision, every_node)
+        case Waits():
+            return waiting(account, account.decision, every_node)
+        case Broken():
+            return broken(account.decision)
+        case Settled():
+            return settled(account, account.decision)
+        case _:
+            assert_never(account.decision)
+
+
+def waiting(account: Account, waits: Waits, every_node: bool) -> Tree:
+    children = [
+        Tree(f"{against.text}{'; ' if against.remedy else ''}{against.remedy}", tone="bad")
+        for against in waits.objections
+    ]
+    children += refusals.trees(waits.nodes, every_node)
+    children += hints(account)
+    if waits.objections:
+        text = f"{waits.subject} waits"
+    else:
+        nodes = words.counted(len(waits.nodes), "node")
+        text = f"{waits.subject} waits: none of {nodes} {wish(waits)}"
+    if waits.subject.kind == "ResourceClaim":
+        return Tree(f"{unused(waits.subject)}\nif one did, {text}", tuple(children))
+    return Tree(text, tuple(children))
+
+
+def unused(subject: Subject) -> str:
+    return (
+        f"{subject} is pending, which is normal: no Pod uses it, and a claim is allocated "
+        "when a Pod needs it"
+    )
+
+
+def wish(waits: Waits) -> str:
+    """What was wanted of a node: `can give claim default/train its 4 devices`."""
+    open_claims = [use.claim for use in waits.claims if use.claim.status.allocation is None]
+    if not open_claims:
+        return "will do"
+    names = words.listed([str(key_of(claim.metadata)) for claim in open_claims])
+    if len(open_claims) > 1:
+        return f"can give claims {names} their devices at once"
+    return f"can give claim {names} {devices_wanted(open_claims[0])}"
+
+
+def devices_wanted(claim: ResourceClaim) -> str:
+    counts = []
+    for request in claim.spec.devices.requests:
+        if request.exactly is None or request.exactly.allocation_mode == "All":
+            return "its devices"
+        counts.append(request.exactly.count or 1)
+    return "its device" if sum(counts) == 1 else f"its {sum(counts)} devices"
+
+
+def hints(account: Account) -> list[Tree]:
+    """What would help: tried changes, so that a reader may believe them."""
+    if not account.suggestions:
+        return []
+    fits = [
+        Tree(f"{each.text}: then it fits on {each.node}", tone="next")
+        for each in account.suggestions
+    ]
+    return [Tree("any one of these would do:" if len(fits) > 1 else "this would do:", tuple(fits))]
+
+
+def broken(decision: Broken) -> Tree:
+    return Tree(
+        f"{decision.subject} can't be decided on any node",
+        (Tree(f"{decision.failed.message} (met on {decision.node})", tone="bad"),),
+    )
+
+
+def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
+    subject = decision.subject
+    children = [granted.tree(use, account.state) for use in decision.claims]
+    if decision.passed_over:
+        before = refusals.trees(decision.passed_over, every_node)
+        children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
+    if subject.kind == "ResourceClaim":
+        text = f"{unused(subject)}\nif one did, it could have"
+        return Tree(f"{text} devices on {decision.node}", tuple(children))
+    return Tree(f"{subject} waits for nothing: it fits on {decision.node}", tuple(children))
+
+
+def settled(account: Account, decision: Settled) -> Tree:
+    children = tuple(granted.tree(use, account.state) for use in decision.claims)
+    subject = decision.subject
+    if subject.kind == "ResourceClaim":
+        return replace(children[0], text=claim_head(account, decision))
+    pod = account.before.snapshot.pods[subject.key]
+    if pods.is_done(pod):
+        return Tree(f"{subject} {ended(pod)}: it needs no devices")
+    if not decision.claims:
+        return Tree(f"{subject} is on {decision.node}, and uses no claim")
+    return Tree(f"{subject} is on {decision.node}", children)
+
+
+def ended(pod: Pod) -> str:
+    if pod.status.phase in pods.DONE:
+        return f"has ended ({pod.status.phase})"
+    return "is being deleted"
+
+
+def claim_head(account: Account, decision: Settled) -> str:
+    claim = decision.claims[0].claim
+    where = f" on {decision.node}" if decision.node else ""
+    names = [reference.name for reference in claim.status.reserved_for]
+    users = f", for {words.listed(names, 6)}" if names else ""
+    deleting = ", and is being deleted" if pods.is_deleting(claim) else ""
+    return f"{decision.subject} is allocated{where}{users}{deleting}"
