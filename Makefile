@@ -9,7 +9,7 @@ demo: $(STAMP)
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(ARGS)
 
 check: lint types imports test
 
@@ -24,10 +24,10 @@ imports: $(STAMP)
 	$(BIN)/lint-imports
 
 conformance: $(STAMP)
-	$(BIN)/python conformance/run.py $(if $(VECTORS),--vectors $(VECTORS))
+	$(BIN)/python conformance/run.py $(if $(VECTORS),--vectors $(VECTORS)) $(ARGS)
 
 bench: $(STAMP)
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(ARGS)
 
 # Re-resolve requirements.lock from pyproject.toml (needs the network and `pip install uv`).
 lock:
