@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dibs.model.objects import AllocationResult
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Holder
+from dibs.supply.pools import PoolFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +77,6 @@ class AskNo:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolFault:
-    """Why a pool that the node sees is not used; `text` begins with the pool's name.
-
-    `kind` is "incomplete", "invalid" or "obsolete".
-    """
-
-    pool: PoolId
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Refused:
     """The claims can't all be satisfied on this node.
 
@@ -102,8 +91,14 @@ class Refused:
 
     @property
     def culprit(self) -> AskNo | None:
-        """The request that alone makes the node impossible: the first short one."""
-        return next((ask for ask in self.asks if ask.is_short), None)
+        """The request that alone makes the node impossible, by its first alternative."""
+        by_request: dict[tuple[str, str], list[AskNo]] = {}
+        for ask in self.asks:
+            by_request.setdefault((ask.claim, ask.request.partition("/")[0]), []).append(ask)
+        for alternatives in by_request.values():
+            if all(ask.is_short for ask in alternatives):
+                return alternatives[0]
+        return None
 
 
 @dataclass(frozen=True, slots=True)

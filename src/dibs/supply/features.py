@@ -18,3 +18,6 @@ class Features:
     device_binding_and_status: bool = True  # KEP-5007, KEP-4817
     consumable_capacity: bool = True  # KEP-5075
     list_type_attributes: bool = True  # KEP-5491
+
+
+ALL = Features()

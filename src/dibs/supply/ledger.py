@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dibs.model.objects import DeviceRequestAllocationResult, ResourceClaim
-from dibs.supply.features import Features
+from dibs.supply.features import ALL, Features
 from dibs.supply.identity import DeviceId
 from dibs.values.quantity import Quantity
 
@@ -57,10 +57,10 @@ class Ledger:
     """What is taken at one moment. A frozen value: `plus` and `without` make new ones."""
 
     holdings: Mapping[DeviceId, Holding] = field(default_factory=dict)
-    features: Features = Features()
+    features: Features = ALL
 
     @classmethod
-    def of(cls, claims: Iterable[ResourceClaim], features: Features = Features()) -> Ledger:
+    def of(cls, claims: Iterable[ResourceClaim], features: Features = ALL) -> Ledger:
         """Read every allocation; also of claims being deleted, which hold until they are gone."""
         holdings: dict[DeviceId, Holding] = {}
         for claim in claims:
@@ -138,5 +138,5 @@ def _drop(held: Holding, claim: str) -> Holding:
 def _sum(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     total = dict(left)
     for name, amount in right.items():
-        total[name] = total[name] + amount if name in total else amount
+        total[name] = total[name].plus(amount) if name in total else amount
     return total

@@ -1,0 +1,102 @@
+"""The one question of this room: can this node give all the claims of a Pod their devices?
+
+All or nothing. The answer is a value: Allocated, Refused with reasons, Failed when the question
+is wrong on every node, TimedOut when the budget of steps is used up. Which node is asked first,
+and what is then written, is `schedule`'s.
+Source: KEP-4381; differences from kube-scheduler are listed in designs/030-allocator.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dibs.allocate import explain, problem, result, search
+from dibs.allocate.outcome import Allocated, Failed, Outcome, Refused, TimedOut
+from dibs.allocate.problem import Problem
+from dibs.allocate.result import ShareId
+from dibs.allocate.scene import Scene
+from dibs.allocate.selecting import Answers
+from dibs.allocate.shares import named_share
+from dibs.model.core import Node
+from dibs.model.objects import DeviceClass, ResourceClaim
+from dibs.request import asks
+from dibs.request.asks import Wish
+from dibs.supply.ledger import Ledger
+from dibs.supply.pools import Pool, PoolFault, Supply
+from dibs.values.mistake import Mistake
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to decide; which features are on is the supply's and the ledger's matter.
+
+    `strict`: a selector that fails on a device, or mode All against a constraint, ends the
+    attempt on all nodes, as kube-scheduler has it. Otherwise it is a reason against that device.
+    `budget` is in steps of the search (some ten microseconds each), so that the same question
+    always has the same answer. `share_id` names new shares (an RFC 4122 UUID each).
+    """
+
+    strict: bool = False
+    budget: int = 200_000
+    share_id: ShareId = named_share
+
+
+DEFAULT = Options()
+
+
+def allocate(
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    supply: Supply,
+    ledger: Ledger,
+    classes: Mapping[str, DeviceClass],
+    options: Options = DEFAULT,
+    answers: Answers | None = None,
+) -> Outcome:
+    """Decide. `claims` are those of one Pod that have no allocation yet, in the Pod's order.
+
+    `answers` may be kept from one call to the next as long as the slices are the same.
+    """
+    answers = answers if answers is not None else _fresh_answers()
+    try:
+        wishes = asks.read(claims, classes, supply.features)
+        pools = supply.pools(node)
+        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers)
+        posed = problem.pose(wishes, pools, scene, is_strict=options.strict)
+        if isinstance(posed, PoolFault):
+            return _unposed(node, pools, posed)
+        return _answer(posed, pools, wishes, classes, options)
+    except Mistake as mistake:
+        return Failed(node.metadata.name, str(mistake))
+
+
+def _answer(
+    posed: Problem,
+    pools: Sequence[Pool],
+    wishes: Sequence[Wish],
+    classes: Mapping[str, DeviceClass],
+    options: Options,
+) -> Outcome:
+    node = posed.scene.node
+    found = search.first_full(posed, options.budget)
+    if found.is_cut:
+        text = f"gave up after {found.steps} steps without having tried everything"
+        return TimedOut(node.metadata.name, text, found.steps)
+    if found.draft is None:
+        return explain.refusal(posed, pools)
+    allocations = result.of(found.draft, wishes, classes, node, options.share_id)
+    return Allocated(node.metadata.name, allocations, found.steps)
+
+
+def _unposed(node: Node, pools: Sequence[Pool], fault: PoolFault) -> Refused:
+    """Mode All must see all devices: one pool that isn't whole refuses the node (KEP-4381)."""
+    faults = tuple(pool.fault for pool in pools if pool.fault is not None)
+    note = f"a request asks for all devices, but {fault.text}"
+    return Refused(node.metadata.name, faults, (), note)
+
+
+def _fresh_answers() -> Answers:
+    from dibs.request import selectors
+
+    return Answers(selectors.Selector.compile)

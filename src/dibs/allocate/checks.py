@@ -1,0 +1,198 @@
+"""Why a device can't be taken: each check is one function that returns a Reason or None.
+
+STANDING checks hold for the whole attempt, whatever else is picked; RUNNING ones depend on the
+draft. The tuples are the order: it decides only which of several reasons is told, and which
+selector's failure is met first, and for that it is the order of kube-scheduler.
+Gates are resolved before: in the pools (taints, shares), in the ledger, and in these tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dibs.allocate import capacity, constraints, counters
+from dibs.allocate.draft import Draft
+from dibs.allocate.outcome import Reason
+from dibs.allocate.scene import Scene
+from dibs.request.asks import Ask, Constraint
+from dibs.supply import pools, taints
+from dibs.supply.features import Features
+from dibs.supply.pools import Candidate
+from dibs.values.mistake import Mistake
+
+Standing = Callable[[Ask, Candidate, Scene], Reason | None]
+
+
+def standing(features: Features) -> tuple[Standing, ...]:
+    """The standing checks that these features need, in order."""
+    tests: list[Standing] = [free]
+    if not features.device_binding_and_status:
+        tests.append(bindable)
+    tests += [selected, reachable]
+    if features.consumable_capacity:
+        tests += [ample, left_over]
+    tests.append(drawable if features.partitionable_devices else whole)
+    tests.append(tolerated)
+    return tuple(tests)
+
+
+def listing(features: Features) -> tuple[Standing, ...]:
+    """Which devices mode All means: those that match, whoever holds them (KEP-4381)."""
+    tests: list[Standing] = [selected, reachable]
+    if not features.device_binding_and_status:
+        tests.insert(0, bindable)
+    if features.consumable_capacity:
+        tests.append(ample)
+    return tuple(tests)
+
+
+def first(
+    tests: tuple[Standing, ...], ask: Ask, candidate: Candidate, scene: Scene
+) -> Reason | None:
+    for test in tests:
+        if against := test(ask, candidate, scene):
+            return against
+    return None
+
+
+# --- standing ------------------------------------------------------------------------------------
+
+
+def free(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Another claim has it. A device shared out stays so after it stopped being shareable."""
+    holding = scene.ledger.held(candidate.id)
+    if ask.is_admin or holding.is_free:
+        return None
+    if holding.whole:
+        holder = holding.whole[0]
+        return Reason("held", f"allocated to {holder.claim}", holder)
+    if not candidate.is_shareable:
+        holder = holding.shares[0]
+        return Reason("held", f"a share is allocated to {holder.claim}", holder)
+    return None
+
+
+def bindable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """KEP-5007 is off, and the device can't be used before a controller has said so."""
+    if candidate.device.binding_conditions:
+        return Reason("binding-conditions", "has binding conditions, which are switched off")
+    return None
+
+
+def selected(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    return scene.answers.objection(ask, candidate)
+
+
+def reachable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """The device's own node selection (KEP-4815, perDeviceNodeSelection)."""
+    try:
+        if pools.is_reachable(candidate, scene.node):
+            return None
+    except Mistake as mistake:
+        return Reason("selector-error", str(mistake))
+    return Reason("unreachable", f"can't be reached from {scene.node.metadata.name}")
+
+
+def ample(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Whether the device, with nothing of it taken, could serve the ask (KEP-5075)."""
+    if not candidate.is_shareable and not ask.capacity:
+        return None
+    _, why = scene.share(ask, candidate)
+    return Reason("capacity", why) if why else None
+
+
+def left_over(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Whether what other claims consume leaves enough. Admin access consumes nothing."""
+    if ask.is_admin or not candidate.is_shareable:
+        return None
+    wanted, _ = scene.share(ask, candidate)
+    holding = scene.ledger.held(candidate.id)
+    why = capacity.shortage(candidate.device.capacity, wanted, holding.consumed)
+    if not why:
+        return None
+    holder = holding.shares[0] if holding.shares else None
+    by = ", ".join(dict.fromkeys(share.claim for share in holding.shares))
+    return Reason("capacity", f"{why}; shared by {by}" if by else why, holder)
+
+
+def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Whether what other claims hold leaves enough of the counters (KEP-4815)."""
+    if not candidate.device.consumes_counters:
+        return None
+    if why := counters.unsupported(candidate):
+        return Reason("partition", why)
+    if ask.is_admin or scene.ledger.held(candidate.id).shares:
+        return None
+    why = counters.shortage(candidate, scene.left(candidate.pool), {})
+    return Reason("counter", why) if why else None
+
+
+def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    if candidate.device.consumes_counters:
+        return Reason("partition", "is a partition, and partitionable devices are switched off")
+    return None
+
+
+def tolerated(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """KEP-5055. Admin access is not exempt."""
+    taint = taints.first_untolerated(candidate.blocking, ask.tolerations)
+    if taint is None:
+        return None
+    return Reason("tainted", f"taint {taints.text_of(taint)} is not tolerated")
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def unpicked(ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
+    """Within a claim no device is used twice; between claims admin access is in no one's way."""
+    use = draft.uses.get(candidate.id)
+    if use is None or candidate.is_shareable:
+        return None
+    if ask.claim in use.claims or (use.is_whole and not ask.is_admin):
+        return Reason("in-use-here", "picked for another request of the same pod")
+    return None
+
+
+def roomy(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
+    """Whether the shares of this attempt leave enough capacity."""
+    use = draft.uses.get(candidate.id)
+    if use is None or ask.is_admin or not candidate.is_shareable:
+        return None
+    wanted, _ = scene.share(ask, candidate)
+    held = scene.ledger.held(candidate.id).consumed
+    why = capacity.shortage(candidate.device.capacity, wanted, held, use.consumed)
+    return Reason("capacity", why) if why else None
+
+
+def affordable(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
+    """Whether the picks of this attempt leave enough of the counters."""
+    if not pays(ask, candidate, draft, scene):
+        return None
+    why = counters.shortage(candidate, scene.left(candidate.pool), draft.drawn)
+    return Reason("counter", why) if why else None
+
+
+def pays(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> bool:
+    """Whether a pick draws from counters: not under admin access, nor a second share."""
+    if not candidate.device.consumes_counters or ask.is_admin:
+        return False
+    if not candidate.is_shareable:
+        return True
+    use = draft.uses.get(candidate.id)
+    return not (use and use.shares) and not scene.ledger.held(candidate.id).shares
+
+
+def alike(
+    constraint: Constraint, number: int, candidate: Candidate, draft: Draft, scene: Scene
+) -> Reason | None:
+    """Whether the device fits those that the constraint has seen. Without the attribute: no."""
+    values = scene.values(candidate, constraint.attribute)
+    if values is None:
+        return Reason("constraint", f"has no attribute {constraint.attribute} ({constraint})")
+    seen = draft.values.get(number)
+    if constraints.is_met(constraint, seen, values):
+        return None
+    assert seen is not None
+    texts = f"{constraints.text_of(values)}, picked so far: {constraints.text_of(seen)}"
+    return Reason("constraint", f"{constraint}: {texts}")

@@ -1,0 +1,123 @@
+"""The state of one attempt: what has been picked so far, and what it adds up to.
+
+A draft is a value. Growing it makes a new one and leaves the old one as it was, so that going
+back is forgetting and nothing is ever undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from dibs.request.asks import Ask
+from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.pools import Candidate
+from dibs.values.quantity import Quantity
+
+# What a constraint has seen: tagged values such as ("string", "pci0000:01").
+Values = frozenset[tuple[str, object]]
+
+
+class Counter(msgspec.Struct, frozen=True, order=True):
+    """One counter of one counter set of one pool (KEP-4815)."""
+
+    pool: PoolId
+    set: str
+    name: str
+
+
+Amounts = Mapping[str, Quantity]
+Drawn = Mapping[Counter, Quantity]
+
+NO_AMOUNTS: Amounts = {}
+
+
+class Pick(msgspec.Struct, frozen=True, eq=False):
+    """One device for one ask; `share` is what it consumes of a shareable device, else None."""
+
+    ask: Ask
+    candidate: Candidate
+    place: int  # the candidate's index in the order of candidates
+    share: Amounts | None = None
+
+
+class Use(msgspec.Struct, frozen=True):
+    """How this attempt uses one device: wholly, or by how many shares, for which claims."""
+
+    is_whole: bool = False
+    shares: int = 0
+    consumed: Amounts = NO_AMOUNTS
+    claims: frozenset[str] = frozenset()
+
+
+class Draft(msgspec.Struct, frozen=True, eq=False):
+    """Picks of the asks chosen so far; the last ask chosen may still want some.
+
+    `taken` has a bit for each candidate that is used up, `values` what each constraint has
+    seen, by the constraint's number in the problem.
+    """
+
+    chosen: tuple[Ask, ...] = ()
+    picks: tuple[Pick, ...] = ()
+    # The last ask: how many devices it still wants, and the place from which it looks on.
+    left: int = 0
+    start: int = 0
+    # Devices promised to the claim of the last ask: at most MAX_DEVICES.
+    in_claim: int = 0
+    taken: int = 0
+    uses: Mapping[DeviceId, Use] = {}
+    drawn: Drawn = {}
+    values: Mapping[int, Values] = {}
+
+    @property
+    def is_between(self) -> bool:
+        """Whether the last ask has all it wants."""
+        return self.left == 0
+
+    def choosing(self, ask: Ask, wanted: int, is_new_claim: bool) -> Draft:
+        in_claim = wanted if is_new_claim else self.in_claim + wanted
+        return Draft(
+            (*self.chosen, ask),
+            self.picks,
+            wanted,
+            0,
+            in_claim,
+            self.taken,
+            self.uses,
+            self.drawn,
+            self.values,
+        )
+
+    def plus(self, pick: Pick, drawn: Drawn, values: Mapping[int, Values]) -> Draft:
+        """One device more. `drawn` and `values` are the sums and sets with this pick in them."""
+        device = pick.candidate.id
+        use = self.uses.get(device, Use())
+        is_whole = not pick.ask.is_admin and pick.share is None
+        return Draft(
+            self.chosen,
+            (*self.picks, pick),
+            self.left - 1,
+            pick.place + 1,
+            self.in_claim,
+            self.taken | 1 << pick.place if is_whole else self.taken,
+            {**self.uses, device: _grown(use, pick, is_whole)},
+            drawn,
+            values,
+        )
+
+
+def _grown(use: Use, pick: Pick, is_whole: bool) -> Use:
+    claims = use.claims | {pick.ask.claim}
+    if pick.ask.is_admin or pick.share is None:
+        # Admin access takes nothing from anyone (KEP-5018).
+        return Use(use.is_whole or is_whole, use.shares, use.consumed, claims)
+    return Use(use.is_whole, use.shares + 1, total(use.consumed, pick.share), claims)
+
+
+def total(left: Amounts, right: Amounts) -> Amounts:
+    """The sum, name by name."""
+    summed = dict(left)
+    for name, amount in right.items():
+        summed[name] = summed[name].plus(amount) if name in summed else amount
+    return summed

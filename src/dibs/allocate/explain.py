@@ -1,0 +1,143 @@
+"""Why it can't be: every request against every device, with the one reason each wasn't taken.
+
+Only run when a node is refused, or when somebody asks. It judges each request alone first; what
+is short on its own is the cause. If all fit alone, it says which of them stand in each other's
+way. The reasons are those of `checks`; only their words are filled in here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dibs.allocate.constraints import text_of
+from dibs.allocate.draft import Draft
+from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
+from dibs.allocate.problem import Problem
+from dibs.request.asks import Ask, Constraint
+from dibs.supply.pools import Pool
+
+
+def refusal(problem: Problem, pools: Iterable[Pool]) -> Refused:
+    """The whole tree behind one node's no."""
+    asks = tuple(ask_no(problem, ask) for ask in problem.asks)
+    faults = tuple(pool.fault for pool in pools if pool.fault is not None)
+    node = problem.scene.node.metadata.name
+    refused = Refused(node, faults, asks)
+    return Refused(node, faults, asks, _sentence(problem, refused))
+
+
+def ask_no(problem: Problem, ask: Ask) -> AskNo:
+    """How one request fares on this node when nothing else is asked for."""
+    noes: list[DeviceNo] = []
+    fitting: list[int] = []
+    for place, candidate in enumerate(problem.candidates):
+        if against := _against(problem, ask, place):
+            noes.append(DeviceNo(candidate.id, against))
+        else:
+            fitting.append(place)
+    wanted = max(1, problem.needs[ask])
+    note = ""
+    if len(fitting) >= wanted:
+        note = "; ".join(filter(None, _constraint_notes(problem, ask, fitting, wanted)))
+    return AskNo(
+        ask.claim, ask.name, wanted, len(problem.candidates), len(fitting), tuple(noes), note
+    )
+
+
+def _against(problem: Problem, ask: Ask, place: int) -> Reason | None:
+    candidate = problem.candidates[place]
+    against = problem.verdict(ask, place)
+    if against is None:
+        return problem.violation(ask, candidate, Draft())
+    if against.code == "selector":
+        phrase = problem.scene.answers.explain(ask, candidate)
+        return replace(against, text=phrase) if phrase else against
+    return against
+
+
+def _constraint_notes(problem: Problem, ask: Ask, fitting: list[int], wanted: int) -> Iterable[str]:
+    for _, constraint in problem.rules[ask]:
+        by_value: dict[object, int] = defaultdict(int)
+        for place in fitting:
+            for value in (
+                problem.scene.values(problem.candidates[place], constraint.attribute) or ()
+            ):
+                by_value[value] += 1
+        yield _constraint_note(constraint, by_value, wanted)
+
+
+def _constraint_note(constraint: Constraint, by_value: dict[object, int], wanted: int) -> str:
+    if constraint.kind == "match":
+        largest = max(by_value.values(), default=0)
+        return f"{constraint}: largest group has {largest} of {wanted}" if largest < wanted else ""
+    if len(by_value) < wanted:
+        return f"{constraint}: {len(by_value)} different values, {wanted} wanted"
+    return ""
+
+
+def _sentence(problem: Problem, refused: Refused) -> str:
+    culprit = refused.culprit
+    if culprit is not None:
+        who = f"claim {culprit.claim}, request {culprit.request}"
+        if culprit.fit < culprit.wanted:
+            wanted = f"{culprit.wanted} device{'s' if culprit.wanted > 1 else ''} wanted"
+            return f"{who}: {wanted}, {culprit.fit} of {culprit.candidates} fit"
+        return f"{who}: {culprit.note}"
+    return _joint_note(problem)
+
+
+def _joint_note(problem: Problem) -> str:
+    """Every request fits alone: which of them are in each other's way."""
+    for number, constraint in _all_rules(problem):
+        note = _joint_constraint(problem, number, constraint)
+        if note:
+            return note
+    plain = [slot.request.alternatives[0] for slot in problem.slots]
+    places = [
+        {place for place in range(len(problem.candidates)) if not problem.verdict(ask, place)}
+        for ask in plain
+    ]
+    wanted = sum(problem.needs[ask] for ask in plain)
+    union = set[int]().union(*places)
+    names = ", ".join(ask.name for ask in plain)
+    if len(plain) > 1 and wanted > len(union):
+        return f"requests {names} fit alone, but not together: {wanted} wanted, {len(union)} fit"
+    return f"requests {names} fit alone, but not together"
+
+
+def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:
+    return list(dict(rule for ask in problem.asks for rule in problem.rules[ask]).items())
+
+
+def _joint_constraint(problem: Problem, number: int, constraint: Constraint) -> str:
+    """Whether the requests of a match constraint find no value that all of them have enough of."""
+    if constraint.kind != "match":
+        return ""
+    asks = [
+        slot.request.alternatives[0]
+        for slot in problem.slots
+        if all((number, constraint) in problem.rules[ask] for ask in slot.request.alternatives)
+    ]
+    wanted = sum(problem.needs[ask] for ask in asks)
+    groups: dict[tuple[str, object], int] = {}
+    for value in {value for ask in asks for value in _values(problem, ask, constraint)}:
+        sizes = [_values(problem, ask, constraint).count(value) for ask in asks]
+        groups[value] = sum(
+            min(size, problem.needs[ask]) for size, ask in zip(sizes, asks, strict=True)
+        )
+    best = max(groups, key=lambda value: (groups[value], str(value)), default=None)
+    if best is None or groups[best] >= wanted:
+        return ""
+    size = groups[best]
+    return f"{constraint}: largest group ({text_of(frozenset([best]))}) has {size} of {wanted}"
+
+
+def _values(problem: Problem, ask: Ask, constraint: Constraint) -> list[tuple[str, object]]:
+    return [
+        value
+        for place, candidate in enumerate(problem.candidates)
+        if problem.verdict(ask, place) is None
+        for value in problem.scene.values(candidate, constraint.attribute) or ()
+    ]

@@ -1,0 +1,160 @@
+"""The question as the search reads it: slots to fill, devices in order, and what is known of both.
+
+Posing it does what comes before any search: mode All becomes a fixed list of devices, and what
+no node could satisfy is refused. Verdicts are worked out when first asked for and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dibs.allocate import checks
+from dibs.allocate.checks import Standing
+from dibs.allocate.draft import Draft
+from dibs.allocate.outcome import Reason
+from dibs.allocate.scene import Scene
+from dibs.request.asks import MAX_DEVICES, Ask, Constraint, Request, Wish
+from dibs.supply.pools import Candidate, Pool, PoolFault
+from dibs.values.mistake import Mistake
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slot:
+    """One request of one claim, in the order in which they are filled."""
+
+    wish: Wish
+    request: Request
+    opens_claim: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """`needs` is how many devices each ask wants, `lists` the places that mode All wants.
+
+    `rules` has the constraints that concern an ask, each with its number in the whole problem.
+    `is_strict` makes a failing selector, or All against a constraint, end the whole attempt.
+    """
+
+    scene: Scene
+    slots: tuple[Slot, ...]
+    candidates: tuple[Candidate, ...]
+    needs: Mapping[Ask, int]
+    lists: Mapping[Ask, tuple[int, ...]]
+    rules: Mapping[Ask, tuple[tuple[int, Constraint], ...]]
+    tests: tuple[Standing, ...]
+    is_strict: bool
+    _verdicts: dict[tuple[Ask, int], Reason | None] = field(default_factory=dict)
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        return tuple(ask for slot in self.slots for ask in slot.request.alternatives)
+
+    def verdict(self, ask: Ask, place: int) -> Reason | None:
+        """Why the ask can't have this device, whatever else is picked."""
+        key = ask, place
+        if key not in self._verdicts:
+            self._verdicts[key] = checks.first(self.tests, ask, self.candidates[place], self.scene)
+        return self._verdicts[key]
+
+    def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
+        """Why the ask can't have this device now. Raises Mistake for what is fatal."""
+        candidate = self.candidates[place]
+        # A selector that fails on a device which is in use is never met (KEP-4381 evaluates
+        # selectors only on free devices): so `unpicked` comes before the verdict.
+        against = (
+            checks.unpicked(ask, candidate, draft)
+            or self.verdict(ask, place)
+            or checks.roomy(ask, candidate, draft, self.scene)
+            or checks.affordable(ask, candidate, draft, self.scene)
+            or self.violation(ask, candidate, draft)
+        )
+        if against is not None and self.is_strict:
+            _raise_if_fatal(ask, candidate, against)
+        return against
+
+    def violation(self, ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
+        for number, constraint in self.rules[ask]:
+            if against := checks.alike(constraint, number, candidate, draft, self.scene):
+                return against
+        return None
+
+
+def pose(
+    wishes: Sequence[Wish], pools: Iterable[Pool], scene: Scene, *, is_strict: bool
+) -> Problem | PoolFault:
+    """Put the question, or name the pool because of which mode All can't be answered.
+
+    Raises Mistake for what is fatal, such as more devices than a claim may have.
+    """
+    usable = [pool for pool in pools if pool.fault is None or pool.fault.kind != "obsolete"]
+    candidates = tuple(each for pool in usable for each in pool.candidates)
+    places = {candidate: place for place, candidate in enumerate(candidates)}
+    tests = checks.listing(scene.features)
+    needs: dict[Ask, int] = {}
+    lists: dict[Ask, tuple[int, ...]] = {}
+    for wish in wishes:
+        for request in wish.requests:
+            for ask in request.alternatives:
+                if ask.mode == "ExactCount":
+                    needs[ask] = ask.count
+                    continue
+                listed: list[int] = []
+                for pool in usable:
+                    if pool.fault is not None:
+                        return pool.fault
+                    for candidate in pool.candidates:
+                        against = checks.first(tests, ask, candidate, scene)
+                        if against is None:
+                            listed.append(places[candidate])
+                        elif is_strict:
+                            _raise_if_fatal(ask, candidate, against)
+                lists[ask] = tuple(listed)
+                needs[ask] = len(listed)
+        _check_size(wish, needs)
+    return Problem(
+        scene=scene,
+        slots=tuple(
+            Slot(wish, request, opens_claim=index == 0)
+            for wish in wishes
+            for index, request in enumerate(wish.requests)
+        ),
+        candidates=candidates,
+        needs=needs,
+        lists=lists,
+        rules=_rules(wishes),
+        tests=checks.standing(scene.features),
+        is_strict=is_strict,
+    )
+
+
+def _check_size(wish: Wish, needs: Mapping[Ask, int]) -> None:
+    least = sum(min(needs[ask] for ask in request.alternatives) for request in wish.requests)
+    if least > MAX_DEVICES:
+        raise Mistake(
+            f"claim {wish.key}: number of requested devices {least} exceeds the claim limit of "
+            f"{MAX_DEVICES}",
+            remedy="ask for the rest in another claim",
+        )
+
+
+def _rules(wishes: Iterable[Wish]) -> Mapping[Ask, tuple[tuple[int, Constraint], ...]]:
+    rules: dict[Ask, tuple[tuple[int, Constraint], ...]] = {}
+    first = 0
+    for wish in wishes:
+        numbered = tuple(enumerate(wish.constraints, first))
+        first += len(numbered)
+        for request in wish.requests:
+            for ask in request.alternatives:
+                rules[ask] = tuple(rule for rule in numbered if rule[1].concerns(ask))
+    return rules
+
+
+def _raise_if_fatal(ask: Ask, candidate: Candidate, against: Reason) -> None:
+    if against.code == "selector-error":
+        raise Mistake(against.text)
+    if against.code == "constraint" and ask.mode == "All":
+        raise Mistake(
+            f"claim {ask.claim}, request {ask.name}: cannot add device {candidate.id} because "
+            f"a claim constraint would not be satisfied: {against.text}"
+        )

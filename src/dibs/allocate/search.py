@@ -1,0 +1,127 @@
+"""Find the first draft that fills every slot, in the order of candidates, or know there is none.
+
+Depth first over drafts: `successors` yields what a draft can grow into, best first, and the stack
+holds what is still to be tried. What is skipped (hopeless drafts, equal devices, dead ends met
+before) can't lead to a full draft, so the first one found is the one plain backtracking finds.
+Source: KEP-4381 (all-or-nothing, first fit), KEP-4816 (alternatives in order of preference).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dibs.allocate import checks, constraints, counters
+from dibs.allocate.bounds import Survey
+from dibs.allocate.draft import Draft, Pick, Values
+from dibs.allocate.problem import Problem
+from dibs.request.asks import MAX_DEVICES, Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`draft` is None when there is none, or when the search was cut off after `steps`."""
+
+    draft: Draft | None
+    steps: int
+    is_cut: bool = False
+
+
+def first_full(problem: Problem, budget: int) -> Found:
+    """Search in at most `budget` steps. Raises Mistake for what is fatal."""
+    # Most claims fit at the first try. That descent evaluates no selector that it needn't; only
+    # when it gets stuck is every device judged for every ask, and looked at as a whole.
+    descent = _search(problem, None, budget)
+    if descent.draft is not None or descent.is_cut:
+        return descent
+    survey = Survey.of(problem)
+    if survey.is_hopeless(Draft()):
+        return Found(None, descent.steps)
+    return _search(problem, survey, budget)
+
+
+def _search(problem: Problem, survey: Survey | None, budget: int) -> Found:
+    """Without a survey the search gives up at the first dead end."""
+    steps = 0
+    dead_ends: set[object] = set()
+    stack = [(Draft(), successors(problem, Draft(), survey))]
+    while stack:
+        draft, following = stack[-1]
+        if draft.is_between and len(draft.chosen) == len(problem.slots):
+            return Found(draft, steps)
+        grown = next(following, None)
+        if grown is None:
+            if survey is None:
+                return Found(None, steps)
+            if draft.is_between:
+                dead_ends.add(survey.outlook(draft))
+            stack.pop()
+            continue
+        steps += 1
+        if steps > budget:
+            return Found(None, steps, is_cut=True)
+        if survey and dead_ends and grown.is_between and survey.outlook(grown) in dead_ends:
+            continue
+        stack.append((grown, successors(problem, grown, survey)))
+    return Found(None, steps)
+
+
+def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:
+    """Yield the drafts that are one choice further, best first."""
+    if draft.is_between:
+        if len(draft.chosen) < len(problem.slots):
+            yield from _choices(problem, draft, survey)
+        return
+    ask = draft.chosen[-1]
+    if ask.mode == "All":
+        place = problem.lists[ask][problem.needs[ask] - draft.left]
+        if problem.objection(ask, place, draft) is None:
+            yield from _unless_hopeless(taking(problem, draft, ask, place), survey)
+        return
+    places = range(draft.start, len(problem.candidates))
+    equals_tried: set[int] = set()
+    for place in places if survey is None else survey.places(ask, draft.start):
+        kind = survey.kind(place, draft) if survey else None
+        # Of devices that are alike in everything that matters, the first stands for all: a way
+        # on from a later one is, with the two exchanged, a way on from the first.
+        if kind in equals_tried:
+            continue
+        if problem.objection(ask, place, draft) is None:
+            # Devices of one ask are interchangeable: going only forward tries each set once.
+            yield from _unless_hopeless(taking(problem, draft, ask, place), survey)
+        if kind is not None:
+            equals_tried.add(kind)
+
+
+def taking(problem: Problem, draft: Draft, ask: Ask, place: int) -> Draft:
+    """The draft with one device more, which nothing was objected to."""
+    scene = problem.scene
+    candidate = problem.candidates[place]
+    share = scene.share(ask, candidate)[0] if candidate.is_shareable else None
+    drawn = draft.drawn
+    if checks.pays(ask, candidate, draft, scene):
+        drawn = counters.plus(drawn, candidate)
+    values: dict[int, Values] | None = None
+    for number, constraint in problem.rules[ask]:
+        its = scene.values(candidate, constraint.attribute)
+        assert its is not None
+        values = values or dict(draft.values)
+        values[number] = constraints.joined(constraint, draft.values.get(number), its)
+    pick = Pick(ask, candidate, place, share)
+    return draft.plus(pick, drawn, draft.values if values is None else values)
+
+
+def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:
+    slot = problem.slots[len(draft.chosen)]
+    promised = 0 if slot.opens_claim else draft.in_claim
+    for ask in slot.request.alternatives:
+        wanted = problem.needs[ask]
+        # Mode All needs at least one device (KEP-4381), and a status has room for only so many.
+        if wanted == 0 or promised + wanted > MAX_DEVICES:
+            continue
+        yield from _unless_hopeless(draft.choosing(ask, wanted, slot.opens_claim), survey)
+
+
+def _unless_hopeless(draft: Draft, survey: Survey | None) -> Iterator[Draft]:
+    if survey is None or not survey.is_hopeless(draft):
+        yield draft

@@ -1,0 +1,122 @@
+"""Whether a node selector matches a node: the semantics of core/v1 NodeSelector, in full.
+
+Terms are OR-ed, the requirements of a term AND-ed; a term without any matches nothing. Used for
+slices and devices here, for allocated claims and Pod affinity by `schedule`.
+Source: core/v1 NodeSelector; KEP-4381 (ResourceSliceSpec.nodeSelector).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from dibs.model.core import Node
+from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
+from dibs.values import names
+from dibs.values.mistake import Mistake
+
+# The one field that matchFields knows.
+NAME_FIELD = "metadata.name"
+
+
+def matches(selector: NodeSelector, node: Node) -> bool:
+    """Raises Mistake when the selector is malformed, even if a sound term of it would match."""
+    faults = faults_of(selector)
+    if faults:
+        raise Mistake(f"invalid node selector: {faults[0]}")
+    return any(_term_matches(term, node) for term in selector.node_selector_terms)
+
+
+# One selector is asked about once a node: it is checked once.
+@lru_cache(maxsize=4096)
+def faults_of(selector: NodeSelector) -> tuple[str, ...]:
+    """What is malformed in a selector, in words; empty when it can be evaluated."""
+    faults: list[str] = []
+    for term in selector.node_selector_terms:
+        for need in term.match_expressions:
+            faults.extend(_faults_of_expression(need))
+        for need in term.match_fields:
+            faults.extend(_faults_of_field(need))
+    return tuple(faults)
+
+
+def pinned_node(selector: NodeSelector | None) -> str | None:
+    """The one node a selector names, if it does nothing else: what an allocation writes."""
+    if selector is None or len(selector.node_selector_terms) != 1:
+        return None
+    term = selector.node_selector_terms[0]
+    if term.match_expressions or len(term.match_fields) != 1:
+        return None
+    need = term.match_fields[0]
+    if need.key != NAME_FIELD or need.operator != "In" or len(need.values) != 1:
+        return None
+    return need.values[0]
+
+
+def _term_matches(term: NodeSelectorTerm, node: Node) -> bool:
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {NAME_FIELD: node.metadata.name}
+    return all(_holds(need, node.metadata.labels) for need in term.match_expressions) and all(
+        # A field that is not known reads as empty, unlike a label that is not there.
+        (fields.get(need.key, "") in need.values) == (need.operator == "In")
+        for need in term.match_fields
+    )
+
+
+def _holds(need: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(need.key)
+    match need.operator:
+        case "In":
+            return value is not None and value in need.values
+        case "NotIn":
+            return value is None or value not in need.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            number = _integer(value) if value is not None else None
+            bound = _integer(need.values[0])
+            if number is None or bound is None:
+                return False
+            return number > bound if need.operator == "Gt" else number < bound
+    raise AssertionError(f"operator {need.operator} passed faults_of")
+
+
+def _faults_of_expression(need: LabelSelectorRequirement) -> list[str]:
+    faults = [f"key {need.key!r}: {why}" for why in names.faults_of_label_key(need.key)]
+    match need.operator:
+        case "In" | "NotIn":
+            if not need.values:
+                faults.append(f"{need.key}: operator {need.operator} needs at least one value")
+        case "Exists" | "DoesNotExist":
+            if need.values:
+                faults.append(f"{need.key}: operator {need.operator} takes no values")
+        case "Gt" | "Lt":
+            if len(need.values) != 1:
+                faults.append(f"{need.key}: operator {need.operator} needs exactly one value")
+            elif _integer(need.values[0]) is None:
+                faults.append(f"{need.key}: {need.values[0]!r} is not an integer")
+        case _:
+            faults.append(f"{need.key}: {need.operator!r} is not a valid operator")
+    for value in need.values:
+        faults.extend(f"value {value!r}: {why}" for why in names.faults_of_label_value(value))
+    return faults
+
+
+def _faults_of_field(need: LabelSelectorRequirement) -> list[str]:
+    if need.operator not in ("In", "NotIn"):
+        return [f"{need.key}: {need.operator!r} is not a valid operator for a field"]
+    if len(need.values) != 1:
+        return [f"{need.key}: a field needs exactly one value"]
+    return []
+
+
+def _integer(text: str) -> int | None:
+    """A label as int64, by Go's rules: no blanks, no underscores, ASCII digits."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 40:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
