@@ -26,7 +26,7 @@ from dibs.cel.runtime.errors import (
     bounded_text,
     no_overload,
 )
-from dibs.cel.runtime.naming import CLASSES, go_class, shown, type_name
+from dibs.cel.runtime.naming import CLASSES, fits, go_class, shown, type_name
 from dibs.cel.runtime.texts import as_text, to_text
 from dibs.cel.runtime.values import (
     CIDR,
@@ -88,6 +88,7 @@ __all__ = [
     "equal_within",
     "find",
     "find_optional",
+    "fits",
     "go_class",
     "has_key",
     "iterate",

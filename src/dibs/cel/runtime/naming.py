@@ -28,6 +28,7 @@ from dibs.cel.runtime.values import (
     Value,
     keys_of,
 )
+from dibs.cel.types import Type
 
 # Python class → (CEL name as texts have it, name of the Go class in "expected iterable type").
 _NAMES: Final[Mapping[type, tuple[str, str]]] = {
@@ -75,6 +76,26 @@ CLASSES: Final[Mapping[str, frozenset[type]]] = {
     "net.CIDR": frozenset((CIDR,)),
     "kubernetes.NamedFormat": frozenset((NamedFormat,)),
 }
+
+
+def fits(value: Value, expected: Type) -> bool:
+    """Whether `value` may be handed to a parameter of that static type.
+
+    As upstream, of a list or map only the first element is looked at. Lists of lists are taken
+    for what they are: `flatten`, the one function of such, accepts flat lists.
+    """
+    classes = CLASSES.get(expected.name)
+    if classes is None or expected.is_parameter:
+        return True
+    if type(value) not in classes:
+        return False
+    if not expected.params or not value or expected.name not in ("list", "map"):
+        return True
+    if expected.name == "map":
+        key, item = next(zip(keys_of(value), value.values(), strict=True))
+        return fits(key, expected.params[0]) and fits(item, expected.params[1])
+    (element,) = expected.params
+    return element.name == "list" or fits(value[0], element)
 
 
 def type_name(value: Value) -> str:
