@@ -7,6 +7,7 @@ characters of foreign objects off the terminal. What is printed is made in `view
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import sys
@@ -27,11 +28,26 @@ def wants_color() -> bool:
 
 
 def say(text: str) -> None:
-    """Write an answer to stdout. Raises Mistake when stdout can't take it (disk full)."""
+    """Write an answer for eyes to stdout. Raises Mistake when stdout can't take it (disk full)."""
+    say_plain(printable(text))
+
+
+def say_json(record: object) -> None:
+    """Write one JSON document, indented."""
+    say_plain(json.dumps(record, ensure_ascii=False, indent=2))
+
+
+def say_json_line(record: object) -> None:
+    """Write one line of JSON lines."""
+    say_plain(json.dumps(record, ensure_ascii=False))
+
+
+def say_plain(text: str) -> None:
+    """Write what a program reads: JSON and YAML escape control characters themselves."""
     if sys.stdout is None:
         return
     try:
-        sys.stdout.write(printable(text))
+        sys.stdout.write(text)
         if not text.endswith("\n"):
             sys.stdout.write("\n")
     except OSError as fault:

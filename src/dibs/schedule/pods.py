@@ -16,8 +16,10 @@ import msgspec
 
 from dibs.allocate import allocator
 from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
+from dibs.allocate.selecting import Answers
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
+from dibs.request import selectors
 from dibs.schedule import claims as pod_claims
 from dibs.schedule import extended, nodes
 from dibs.schedule.plan import (
@@ -47,7 +49,10 @@ DONE = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to decide, resolved at the door. `node` restricts placement to one node."""
+    """How to decide, resolved at the door. `node` restricts placement to one node.
+
+    `first-fit` takes nodes by name, `packed` those first that have the fewest free devices.
+    """
 
     features: Features = ALL
     order: Literal["first-fit", "packed"] = "first-fit"
@@ -69,13 +74,14 @@ class State:
     options: Options
     supply: Supply
     ledger: Ledger
+    answers: Answers
     noes: dict[tuple[str, str], tuple[Ledger, Refused]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
-        return cls(snapshot, options, supply, ledger)
+        return cls(snapshot, options, supply, ledger, Answers(selectors.Selector.compile))
 
     @property
     def nodes(self) -> Mapping[str, Node]:
@@ -244,7 +250,8 @@ def answers_of(
     allocated = [use.claim for use in uses if use.claim.status.allocation is not None]
     wanted = extended.served(pod, state.snapshot.classes.values()) if pod else {}
     wish = fingerprint(open_claims)
-    for name, node in state.nodes.items():
+    for name in node_order(state):
+        node = state.nodes[name]
         against = nodes.objection(pod, node) if pod else None
         against = against or nodes.pinned_elsewhere(allocated, node)
         against = against or extended.objection(wanted, node)
@@ -257,6 +264,21 @@ def answers_of(
             if isinstance(outcome, Refused):
                 state.noes[name, wish] = state.ledger, outcome
             yield name, outcome
+
+
+def node_order(state: State) -> list[str]:
+    """The names of the nodes as they are asked."""
+    if state.options.order == "first-fit":
+        return list(state.nodes)
+    return sorted(state.nodes, key=lambda name: (free_devices(state, state.nodes[name]), name))
+
+
+def free_devices(state: State, node: Node) -> int:
+    return sum(
+        state.ledger.held(candidate.id).is_free
+        for pool in state.supply.pools(node)
+        for candidate in pool.candidates
+    )
 
 
 def ask(
@@ -274,8 +296,8 @@ def current(
     """
     names = {str(key_of(claim.metadata)) for claim in open_claims}
     fresh: dict[str, NodeAnswer] = {}
-    for name, answer in answers.items():
-        fresh[name] = answer
+    for name in sorted(answers):
+        answer = fresh[name] = answers[name]
         if not isinstance(answer, Refused):
             continue
         ledger, _ = state.noes[name, fingerprint(open_claims)]

@@ -97,9 +97,18 @@ def below(answer: Refused) -> tuple[Tree, ...]:
     return refusal(Group((answer.node,), (answer,)), every_device=False)
 
 
+def brief(group: Group) -> str:
+    """The headline of a group, for one line."""
+    found = tree(group)
+    causes = "; ".join(f"{child.label} {child.text}".strip() for child in found.children[:2])
+    return f"{found.text} ({causes})" if causes else found.text
+
+
 def headline(answer: Refused) -> str:
     """One sentence for the node: what a reader needs if they read no further."""
     asks = short_asks(answer)
+    if not asks:
+        return answer.note
     if answer.pools and all(not ask.candidates for ask in asks):
         return answer.pools[0].text
     if len(asks) == 1:

@@ -1,0 +1,96 @@
+"""`dibs allocate`: decide on everybody who waits, and print what was decided.
+
+The answer goes to stdout, who waits and why to stderr (or into the table). Exit 1 if anybody does.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from dibs.cli import options, output, paint, source
+from dibs.cli.commands import COMMANDS
+from dibs.cli.main import NO, YES
+from dibs.client import dump
+from dibs.schedule import pods
+from dibs.schedule.plan import Decision, Plan, Write
+from dibs.schedule.pods import Options
+from dibs.schedule.snapshot import Snapshot
+from dibs.values import nearest
+from dibs.values.mistake import Mistake
+from dibs.view import plans, words
+
+
+@click.command("allocate", help=COMMANDS["allocate"])
+@options.files
+@options.order
+@click.option("--node", default="", metavar="NAME", help="Place on this node only.")
+@options.output("table", "json", "yaml")
+def command(
+    paths: tuple[str, ...],
+    no_validate: bool,
+    order: Literal["first-fit", "packed"],
+    node: str,
+    form: str | None,
+) -> int:
+    snapshot = source.snapshot(paths, validate=not no_validate)
+    if node:
+        check_node(node, snapshot)
+    plan = decide(snapshot, Options(order=order, node=node))
+    form = form or ("table" if output.is_terminal() else "json")
+    if form == "table":
+        show_table(plan)
+    else:
+        output.say_plain(dump.write(plans.objects(plan, snapshot), form))
+        for each in plans.waiting(plan):
+            output.remark(f"{each.subject} waits: {plans.reason(each)}")
+    point_on(plan, snapshot)
+    return YES if plan.is_complete else NO
+
+
+def decide(snapshot: Snapshot, chosen: Options) -> Plan:
+    """`pods.plan`, with a line on the terminal when it takes long."""
+    progress = source.Progress("deciding on")
+    decisions: list[Decision] = []
+    writes: list[Write] = []
+    for decision, written in pods.steps(snapshot, chosen):
+        decisions.append(decision)
+        writes += written
+        progress.at(str(decision.subject))
+    progress.end()
+    return Plan(tuple(decisions), tuple(writes))
+
+
+def show_table(plan: Plan) -> None:
+    found = plans.table(plan)
+    if found.rows:
+        paint.show_table(found)
+
+
+def point_on(plan: Plan, snapshot: Snapshot) -> None:
+    """What was done, and where to read more."""
+    waiting = plans.waiting(plan)
+    if waiting:
+        who = waiting[0].subject
+        kind = "pod" if who.kind == "Pod" else "claim"
+        output.remark(
+            f"{words.counted(len(waiting), 'subject')} of {len(plan.decisions)} "
+            f"{'waits' if len(waiting) == 1 else 'wait'}; "
+            f"see: dibs why {kind}/{who.key.name} -n {who.key.namespace} -f …"
+        )
+    elif not plans.table(plan).rows:
+        pods_ = words.counted(len(snapshot.pods), "Pod")
+        claims = words.counted(len(snapshot.claims), "claim")
+        output.remark(f"nothing waits: {pods_} and {claims} have all they need")
+    if snapshot.nodes_are_implied and snapshot.nodes:
+        output.remark(
+            "the input has no Node; those that ResourceSlices name are taken, without labels "
+            "and taints"
+        )
+
+
+def check_node(node: str, snapshot: Snapshot) -> None:
+    if node not in snapshot.nodes:
+        remedy = nearest.question(node, snapshot.nodes)
+        raise Mistake("no such node in the input", path=f"--node {node}", remedy=remedy)

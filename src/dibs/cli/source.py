@@ -1,0 +1,137 @@
+"""The input of a command: manifests read, remarked upon, and refused if nothing can rest on them.
+
+Unknown fields and foreign kinds are told on stderr and passed over. What can't be read, and what
+no API server would have accepted, ends the command: decisions about it would be about something
+else. Objects that come from a server (they have a resourceVersion) are taken as they are.
+designs/040-cli.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import click
+
+from dibs.cli import output
+from dibs.cli.main import MISTAKE
+from dibs.client import dump
+from dibs.client.dump import Entry, Loaded
+from dibs.model import kinds
+from dibs.model.faults import Fault, FaultKind
+from dibs.model.rules import check
+from dibs.schedule.snapshot import Snapshot
+from dibs.values.mistake import Mistake
+
+# What the API server would answer with a warning, and drop.
+PASSED_OVER = (FaultKind.UNKNOWN_FIELD, FaultKind.DUPLICATE_KEY)
+SHOWN = 20
+PROGRESS_AFTER_S = 2.0
+
+NO_CLUSTER = Mistake(
+    "no -f is given, and reading from a cluster is not there yet",
+    remedy="save what there is and pass it: kubectl get nodes,pods,resourceslices,deviceclasses,"
+    "resourceclaims,resourceclaimtemplates,devicetaintrules -A -o yaml > dump.yaml; "
+    "then add -f dump.yaml",
+)
+
+
+def snapshot(paths: tuple[str, ...], *, validate: bool = True) -> Snapshot:
+    """Everything at `paths`, indexed. Raises Mistake, or exits with 2 after listing faults."""
+    return Snapshot.of(read(paths, validate=validate).objects)
+
+
+def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
+    """Read and remark; what remains can be decided on."""
+    if not paths:
+        raise NO_CLUSTER
+    loaded = dump.load(paths, stdin=standard_input(paths), progress=Progress("reading").files)
+    remark_on(loaded)
+    wrong = [str(fault) for fault in loaded.faults if fault.kind not in PASSED_OVER]
+    if validate:
+        wrong += invalid(loaded.entries)
+    if wrong:
+        refuse(wrong)
+    if not loaded.entries:
+        raise Mistake(
+            f"nothing in {', '.join(paths)} concerns devices",
+            remedy="Pods, claims, classes, slices and nodes are wanted",
+        )
+    return loaded
+
+
+def standard_input(paths: Iterable[str]) -> BinaryIO:
+    """stdin as bytes; a terminal there is told what it is waited for."""
+    if sys.stdin is None:
+        raise Mistake("standard input is closed", path="-", remedy="pass a file instead")
+    if "-" in paths and sys.stdin.isatty():
+        output.remark("reading manifests from the terminal; end with Ctrl-D")
+    return sys.stdin.buffer
+
+
+def remark_on(loaded: Loaded) -> None:
+    """What is passed over, on stderr."""
+    passed: list[Fault] = [fault for fault in loaded.faults if fault.kind in PASSED_OVER]
+    for fault in passed[:SHOWN]:
+        output.remark(f"warning: {fault}")
+    if len(passed) > SHOWN:
+        output.remark(f"warning: {len(passed) - SHOWN} more of these; dibs lint lists them all")
+    if loaded.skipped:
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(loaded.skipped.items()))
+        output.remark(f"skipped, being no matter of devices: {counts}")
+    if loaded.repeated:
+        output.remark(f"{loaded.repeated} objects are there more than once, and equal")
+
+
+def invalid(entries: Iterable[Entry]) -> list[str]:
+    """What an API server would say to the objects that none has seen yet."""
+    found = []
+    for entry in entries:
+        if entry.object.metadata.resource_version:
+            continue
+        for fault in check.validate_as_found(entry.object):
+            line, column = entry.origin.position(fault.path)
+            where = f"{entry.origin.file}:{line}:{column}"
+            path = entry.origin.written(fault.path)
+            found.append(f"{where}: {kinds.name_of(entry.object)}: {path}: {fault.body}")
+    return found
+
+
+def refuse(wrong: list[str]) -> None:
+    for each in wrong[:SHOWN]:
+        output.complain(each)
+    if len(wrong) > SHOWN:
+        output.complain(f"and {len(wrong) - SHOWN} more")
+    output.remark(
+        "nothing was decided; correct the input (dibs lint says more), or pass --no-validate to "
+        "decide on it all the same"
+    )
+    raise click.exceptions.Exit(MISTAKE)
+
+
+class Progress:
+    """A line on a terminal's stderr once the work takes longer than two seconds."""
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+        self.start_s = time.monotonic()
+        self.shown_s = 0.0
+
+    def files(self, file: str, done: int, total: int) -> None:
+        """`dump.load` calls it before each file, with bytes."""
+        self.at(f"{file}, {done >> 20} of {total >> 20} MiB")
+
+    def at(self, where: str) -> None:
+        now_s = time.monotonic()
+        late = now_s - self.start_s > PROGRESS_AFTER_S and now_s - self.shown_s > 0.2
+        if late and sys.stderr is not None and sys.stderr.isatty():
+            self.shown_s = now_s
+            sys.stderr.write(f"\r\033[K{self.verb} {output.printable(where)}")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown_s:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()

@@ -1,0 +1,30 @@
+"""Which devices belong to a class: those that all its selectors let in.
+
+A device on which a selector fails doesn't belong; that it failed is `why`'s and `lint`'s to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dibs.model.objects import DeviceClass
+from dibs.request import selectors
+from dibs.supply.pools import Candidate
+from dibs.values.mistake import Mistake
+
+
+def membership(device_class: DeviceClass) -> Callable[[Candidate], bool]:
+    """Raises Mistake for a selector that doesn't compile."""
+    compiled = [
+        selectors.Selector.compile(each.cel.expression)
+        for each in device_class.spec.selectors
+        if each.cel is not None
+    ]
+
+    def belongs(candidate: Candidate) -> bool:
+        try:
+            return all(selector.matches(candidate) for selector in compiled)
+        except Mistake:
+            return False
+
+    return belongs

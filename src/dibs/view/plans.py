@@ -1,0 +1,95 @@
+"""A plan as people and programs see it: who goes where with which devices, and who waits and why.
+
+The objects are the input's with the plan's decisions in them, as the API would hold them
+afterwards. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dibs.model.core import Pod, PodResourceClaimStatus
+from dibs.model.kinds import Known
+from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Plan, Settled, Waits
+from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.view import refusals, words
+from dibs.view.table import Row, Table
+
+
+def objects(plan: Plan, snapshot: Snapshot) -> tuple[Known, ...]:
+    """Claims with their allocations and reservations, Pods with their nodes, in order of decision.
+
+    A claim that several Pods share is there once, reserved for all of them.
+    """
+    found: dict[tuple[str, Key], Known] = {}
+    for decision in plan.decisions:
+        if not isinstance(decision, Placed | Settled):
+            continue
+        for use in decision.claims:
+            key = key_of(use.claim.metadata)
+            if use.claim is not snapshot.claims.get(key):
+                found["ResourceClaim", key] = use.claim
+        if isinstance(decision, Placed) and decision.subject.kind == "Pod":
+            key = decision.subject.key
+            found["Pod", key] = bound(snapshot.pods[key], decision)
+    return tuple(found.values())
+
+
+def bound(pod: Pod, decision: Placed) -> Pod:
+    """The Pod with its node, and with the names of the claims made for it."""
+    spec = msgspec.structs.replace(pod.spec, node_name=decision.node)
+    known = {each.name: each for each in pod.status.resource_claim_statuses}
+    for use in decision.claims:
+        if use.template:
+            known[use.entry] = PodResourceClaimStatus(
+                name=use.entry, resource_claim_name=use.claim.metadata.name
+            )
+    status = msgspec.structs.replace(pod.status, resource_claim_statuses=tuple(known.values()))
+    return msgspec.structs.replace(pod, spec=spec, status=status)
+
+
+def table(plan: Plan) -> Table:
+    """One row for everybody who was waiting, in order of decision."""
+    rows = []
+    for decision in plan.decisions:
+        match decision:
+            case Settled():
+                continue
+            case Placed():
+                devices = "; ".join(filter(None, map(devices_of, decision.claims)))
+                cells = (str(decision.subject), "placed", decision.node, devices, "")
+                rows.append(Row(cells, "good"))
+            case Waits() | Broken():
+                answer = "waits" if isinstance(decision, Waits) else "failed"
+                cells = (str(decision.subject), answer, "", "", reason(decision))
+                rows.append(Row(cells, "bad"))
+    columns = ("who", "answer", "node", "devices", "why")
+    return Table(columns, tuple(rows)).without_empty(keep=("who", "answer", "node"))
+
+
+def devices_of(use: ClaimUse) -> str:
+    """`gpu: gpu-0, gpu-1`: each request with its devices."""
+    allocation = use.claim.status.allocation
+    by_request: dict[str, list[str]] = {}
+    for result in allocation.devices.results if allocation else ():
+        by_request.setdefault(result.request, []).append(result.device)
+    return "; ".join(f"{name}: {', '.join(names)}" for name, names in by_request.items())
+
+
+def reason(decision: Decision) -> str:
+    """Why it waits, in one line: what is against it, or the trouble of the nodes, summed up."""
+    match decision:
+        case Broken():
+            return decision.failed.message
+        case Waits():
+            if decision.objections:
+                return "; ".join(against.text for against in decision.objections)
+            groups = refusals.groups(decision.nodes)
+            parts = [f"{words.spanned(g.nodes, 'node')}: {refusals.brief(g)}" for g in groups]
+            return "; ".join(parts[:3]) + (f"; {len(parts) - 3} more" if len(parts) > 3 else "")
+        case _:
+            return ""
+
+
+def waiting(plan: Plan) -> tuple[Waits | Broken, ...]:
+    return tuple(each for each in plan.decisions if isinstance(each, Waits | Broken))
