@@ -12,15 +12,18 @@ import re
 from functools import lru_cache
 from typing import Final, NoReturn
 
-DECIMAL_SI: Final = "DecimalSI"
-BINARY_SI: Final = "BinarySI"
-DECIMAL_EXPONENT: Final = "DecimalExponent"
+from dibs.values import suffixes
+from dibs.values.suffixes import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, NotAQuantity
+
+__all__ = ["BINARY_SI", "DECIMAL_EXPONENT", "DECIMAL_SI", "NotAQuantity", "Quantity"]
 
 INT64_MAX: Final = 2**63 - 1
 INT64_MIN: Final = -(2**63)
 
 # Longer numbers are refused: no device has 10^1000 bytes, and reading them takes quadratic time.
 MAX_DIGITS: Final = 1000
+# A sign, a point and a suffix more.
+_MAX_LENGTH: Final = MAX_DIGITS + 50
 
 _NANO: Final = -9
 # At most this many digits before the point are ever written out; beyond it, `_rank` compresses.
@@ -29,24 +32,14 @@ _KEPT_DIGITS: Final = 2100
 _FEW_DIGITS: Final = 10**100
 _RANK_BITS: Final = 8192
 
-_SHAPE = re.compile(r"([+-]?)(0*)([0-9]*)(\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
-_EXPONENT = re.compile(r"[eE][-+]?[0-9]+", re.ASCII)
-_DECIMAL_POWERS = {
-    "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
-}  # fmt: skip
-_BINARY_POWERS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL_POWERS.items()}
-_BINARY_SUFFIXES = {0: "", **{power: suffix for suffix, power in _BINARY_POWERS.items()}}
-
+# Possessive throughout: what was read once is never read again, however hostile the text.
+_SHAPE = re.compile(
+    r"([+-]?+)(0*+)([0-9]*+)(\.([0-9]*+))?+([eEinumkKMGTP]*+[-+]?+[0-9]*+)", re.ASCII
+)
 _WRONG_SHAPE: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 _WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
-_WRONG_SUFFIX: Final = "unable to parse quantity's suffix"
-
-
-class NotAQuantity(ValueError):
-    """The text is no quantity; the message is Kubernetes' own."""
 
 
 class Quantity:
@@ -228,13 +221,13 @@ def _rank(digits: int, power: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Quantity:
+    if len(text) > _MAX_LENGTH:
+        raise NotAQuantity(f"quantities have at most {MAX_DIGITS} digits")
     shape = _SHAPE.fullmatch(text)
     if not text or not shape:
         raise NotAQuantity(_WRONG_SHAPE)
     sign, zeros, whole, _, fraction, suffix = shape.groups()
-    base, exponent, format = _read_suffix(suffix)
-    if len(whole) + len(fraction or "") > MAX_DIGITS:
-        raise NotAQuantity(f"quantities have at most {MAX_DIGITS} digits")
+    base, exponent, format = suffixes.read(suffix)
     # "007" counts as one digit, "0.5" as two: it decides which form holds the number.
     whole = whole or "0"
     number = whole + (fraction or "")
@@ -248,18 +241,6 @@ def _parse(text: str) -> Quantity:
         raise NotAQuantity(_WRONG_NUMBER)
     digits, power, format = _big(int(number), base, exponent, len(fraction or ""), format)
     return _restore(digits * negative, power, format, True, "")
-
-
-def _read_suffix(suffix: str) -> tuple[int, int, str]:
-    """Base, exponent and format of a suffix."""
-    if suffix in _DECIMAL_POWERS:
-        return 10, _DECIMAL_POWERS[suffix], DECIMAL_SI
-    if suffix in _BINARY_POWERS:
-        return 2, _BINARY_POWERS[suffix], BINARY_SI
-    if not _EXPONENT.fullmatch(suffix) or len(suffix) > 40 or not _is_int64(int(suffix[1:])):
-        raise NotAQuantity(_WRONG_SUFFIX)
-    # Kubernetes keeps the low 32 bits: 1e4294967299 is 1000.
-    return 10, (int(suffix[1:]) + 2**31) % 2**32 - 2**31, DECIMAL_EXPONENT
 
 
 def _small(
@@ -335,7 +316,7 @@ def _canonical(quantity: Quantity) -> str:
     if quantity.format == BINARY_SI and quantity.is_whole() and power <= _PLAIN_DIGITS:
         number = quantity._scaled(0)
         if abs(number) >= 1024:
-            return _binary_text(number)
+            return suffixes.binary_text(number)
     while digits % 10 == 0:
         digits, power = digits // 10, power + 1
     exponent = power - power % 3
@@ -344,15 +325,8 @@ def _canonical(quantity: Quantity) -> str:
         exponent = min(exponent, 18)
         if power - exponent > _PLAIN_DIGITS:
             return f"{digits}e{power}"
-        return f"{digits * _tens(power - exponent)}{_DECIMAL_SUFFIXES[exponent]}"
+        return f"{digits * _tens(power - exponent)}{suffixes.DECIMAL[exponent]}"
     return f"{digits * _tens(power - exponent)}" + (f"e{exponent}" if exponent else "")
-
-
-def _binary_text(number: int) -> str:
-    exponent = 0
-    while number % 1024 == 0 and exponent < 60:
-        number, exponent = number // 1024, exponent + 10
-    return f"{number}{_BINARY_SUFFIXES[exponent]}"
 
 
 def _quantity(value: Quantity | int) -> Quantity:
