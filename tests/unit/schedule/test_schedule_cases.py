@@ -1,0 +1,80 @@
+"""Runs tests/cases/schedule/*.yaml: a world, a plan of it, and what must have been decided.
+
+    then:
+      placed: {pod/one: a, claim/spare: b}      # everybody who was placed, and nobody else
+      devices: {claim/shared: [gpu-0]}          # what a claim holds afterwards
+      waits: {pod/two: part of the reason}      # everybody who waits
+      reserved: {claim/shared: [one, two]}
+      mistake: part of the message              # instead of all the above
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import worlds
+from dibs.model.core import Pod
+from dibs.model.objects import ResourceClaim
+from dibs.schedule import pods
+from dibs.schedule.plan import Broken, Placed, Plan, Subject, Waits
+from dibs.schedule.pods import Options
+from dibs.schedule.snapshot import Snapshot
+from dibs.values.mistake import Mistake
+from dibs.view import plans
+
+CASES = Path(__file__).parents[2] / "cases" / "schedule"
+
+
+def cases() -> Iterator[Any]:
+    for file in sorted(CASES.glob("*.yaml")):
+        for case in yaml.safe_load(file.read_text()):
+            yield pytest.param(case, id=f"{file.stem}: {case['name']}")
+
+
+def name(subject: Subject) -> str:
+    kind = "pod" if subject.kind == "Pod" else "claim"
+    prefix = "" if subject.key.namespace == "default" else f"{subject.key.namespace}/"
+    return f"{kind}/{prefix}{subject.key.name}"
+
+
+@pytest.mark.parametrize("case", cases())
+def test_plan(case: dict[str, Any]) -> None:
+    snapshot = worlds.snapshot(case["given"])
+    options = Options(**case.get("when", {}))
+    then = case["then"]
+    if "mistake" in then:
+        with pytest.raises(Mistake) as caught:
+            pods.plan(snapshot, options)
+        assert then["mistake"] in str(caught.value)
+        return
+    plan = pods.plan(snapshot, options)
+    placed = {name(d.subject): d.node for d in plan.decisions if isinstance(d, Placed)}
+    assert placed == then.get("placed", {})
+    reasons = {
+        name(d.subject): plans.reason(d)
+        for d in plan.decisions
+        if isinstance(d, Waits | Broken)
+    }
+    assert reasons.keys() == then.get("waits", {}).keys(), reasons
+    for who, text in then.get("waits", {}).items():
+        assert text in reasons[who]
+    check_claims(plan, snapshot, then)
+
+
+def check_claims(plan: Plan, snapshot: Snapshot, then: dict[str, Any]) -> None:
+    held = {f"claim/{k.name}": claim for k, claim in snapshot.claims.items()}
+    for thing in plans.objects(plan, snapshot):
+        if isinstance(thing, ResourceClaim):
+            held[f"claim/{thing.metadata.name}"] = thing
+        else:
+            assert isinstance(thing, Pod)
+    for who, devices in then.get("devices", {}).items():
+        allocation = held[who].status.allocation
+        assert [r.device for r in allocation.devices.results] == devices if allocation else not devices
+    for who, pods_ in then.get("reserved", {}).items():
+        assert [ref.name for ref in held[who].status.reserved_for] == pods_
