@@ -272,7 +272,7 @@ def _big(
     if number == 0:
         return 0, 0, format
     if power < _NANO:
-        too_fine = min(_NANO - power, MAX_DIGITS + 1)
+        too_fine = min(_NANO - power, _MAX_LENGTH)
         number, power = -(-number // _tens(too_fine)), _NANO
     elif power - _NANO <= _PLAIN_DIGITS:
         number, power = number * _tens(power - _NANO), _NANO
