@@ -1,15 +1,23 @@
 """Text to plain trees: YAML with several documents, JSON, streams of JSON; and back to places.
 
 A tree is made of dict, list, str, int, float, bool and None, as Kubernetes would read the text.
+This file cuts a text into documents and picks the reader; each document stands or falls alone.
 Where something stands is worked out only when a fault asks. What the trees mean is `codec`'s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from dibs.model.faults import Fault
+from dibs.model import json_reader, paths, yaml_dump, yaml_reader
+from dibs.model.faults import Fault, FaultKind
+from dibs.model.places import Places
+from dibs.model.yaml_reader import Place, Reading, Unreadable
+from dibs.values.mistake import Mistake
 
 Tree = object
 
@@ -21,14 +29,20 @@ class Position(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
-    """One document of a file. `line` is where its text begins; `faults` are its duplicate keys."""
+    """One document of a file, its text, and where in the file that text begins.
+
+    `faults` are its duplicate keys. Of two equal keys the last one counts, as in Kubernetes.
+    """
 
     tree: Tree
     text: str
     line: int = 1
+    column: int = 1
     is_json: bool = False
+    # After a line of "...", which many take for "and so on"; it ends a document.
+    follows_end: bool = False
     faults: tuple[Fault, ...] = ()
 
     def position(self, path: str) -> Position:
@@ -37,11 +51,24 @@ class Document:
         Paths are written as in Kubernetes: `spec.devices[0].attributes[dra.net/mtu].int`. A path
         that isn't there gives the nearest enclosing entry that is, "" the document.
         """
-        raise NotImplementedError
+        place = self._place(path)
+        return self.in_file(place.line, place.column)
 
     def value_position(self, path: str) -> Position:
         """Return where the value at `path` begins, for faults inside of it."""
-        raise NotImplementedError
+        place = self._place(path)
+        return self.in_file(place.value_line, place.value_column)
+
+    def in_file(self, line: int, column: int) -> Position:
+        """Return a line and column of `text` as those of the file."""
+        return Position(line + self.line - 1, column + (self.column - 1 if line == 1 else 0))
+
+    def _place(self, path: str) -> Place:
+        return self._places.find(paths.follow(self.tree, path))
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.text, self.tree, self.is_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +79,169 @@ class Parsed:
     faults: tuple[Fault, ...]
 
 
-def parse(content: bytes | str) -> Parsed:
-    """Read all documents of one text, YAML or JSON by its first characters.
+def parse(content: bytes) -> Parsed:
+    """Read all documents of one text, YAML or JSON by its first character.
 
-    Raises Mistake for what is no text at all (binary, broken encoding, NUL).
+    Documents that say nothing (blank, only comments, null) are left out. Raises Mistake for what
+    is no text at all: binary, another encoding than UTF-8, NUL.
     """
-    raise NotImplementedError
+    text = decoded(content)
+    if text.lstrip(" \t\r\n").startswith(("{", "[")):
+        parsed = _json(text)
+        if not parsed.faults:
+            return parsed
+        # YAML allows more in braces: comments, bare words, a comma at the end. People write that,
+        # programs do not.
+        relaxed = _yaml(text) if len(text) < _LARGE else parsed
+        return parsed if relaxed.faults else relaxed
+    return _yaml(text)
+
+
+_GZIP = b"\x1f\x8b"
+
+
+def decoded(content: bytes) -> str:
+    """Return the text, without byte order mark. Raises Mistake, its path "line:column"."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Mistake(
+            "the text is encoded in UTF-16", remedy="save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
+        )
+    if content.startswith(_GZIP):
+        raise Mistake("compressed with gzip, not a manifest", remedy="unpack it first (gunzip)")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    nul = content.find(b"\0")
+    if nul >= 0:
+        raise Mistake(
+            f"not a manifest but binary: byte {nul + 1} is NUL",
+            path=_spot(content, nul),
+            remedy="give YAML or JSON text in UTF-8",
+        )
+    try:
+        return content.decode()
+    except UnicodeDecodeError as fault:
+        raise Mistake(
+            f"byte {fault.start + 1} (0x{content[fault.start]:02x}) is not UTF-8",
+            path=_spot(content, fault.start),
+            remedy="save the file as UTF-8",
+        ) from None
+
+
+def _spot(content: bytes, at: int) -> str:
+    line = content.count(b"\n", 0, at) + 1
+    column = at - content.rfind(b"\n", 0, at)
+    return f"{line}:{column}"
+
+
+def _json(text: str) -> Parsed:
+    """One value or a stream of them."""
+    try:
+        tree = json_reader.quick(text.encode())
+    except ValueError:
+        return _json_stream(text)
+    return Parsed((Document(tree, text, is_json=True),) if tree is not None else (), ())
+
+
+def _json_stream(text: str) -> Parsed:
+    documents: list[Document] = []
+    line, counted_to = 1, 0
+    try:
+        for value in json_reader.values(text):
+            line += text.count("\n", counted_to, value.start)
+            counted_to = value.start
+            column = value.start - text.rfind("\n", 0, value.start)
+            piece = text[value.start : value.end]
+            document = Document(value.tree, piece, line, column, is_json=True)
+            if json_reader.may_repeat_keys(piece.encode(), value.tree):
+                document = _with_repeats(document, json_reader.survey(piece))
+            documents.append(document)
+    except Unreadable as fault:
+        return Parsed(tuple(documents), (_syntax(fault, 1),))
+    return Parsed(tuple(documents), ())
+
+
+# Smaller texts take less than 0.1 s on the careful way.
+_LARGE = 128 * 1024
+
+
+def _yaml(text: str) -> Parsed:
+    documents: list[Document] = []
+    faults: list[Fault] = []
+    is_large = len(text) >= _LARGE
+    for piece in split(text):
+        try:
+            document = _yaml_document(piece, is_large)
+        except Unreadable as fault:
+            faults.append(_syntax(fault, piece.line))
+        else:
+            if document.tree is not None:
+                documents.append(document)
+    return Parsed(tuple(documents), tuple(faults))
+
+
+def _yaml_document(piece: Piece, is_large: bool) -> Document:
+    document = Document(None, piece.text, piece.line, follows_end=piece.follows_end)
+    if is_large:
+        try:
+            return replace(document, tree=yaml_dump.read(piece.text))
+        except ValueError:
+            pass
+    reading = yaml_reader.read(piece.text)
+    return _with_repeats(replace(document, tree=reading.tree), reading)
+
+
+class Piece(NamedTuple):
+    """The text of one YAML document; `line` is where it begins in the file."""
+
+    text: str
+    line: int
+    follows_end: bool
+
+
+_BORDER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_MARK = re.compile(r"(?:---|\.\.\.)[ \t]*(?=#|\r?\n|\Z)")
+_CONTENT = re.compile(r"^(?!%|(?:---|\.\.\.)[ \t\r]*$)[ \t]*[^\s#]", re.MULTILINE)
+
+
+def split(text: str) -> Iterator[Piece]:
+    """Cut YAML at the lines that begin or end a document, where no scalar can reach across.
+
+    So a document that is broken does not spoil the others.
+    """
+    start, line = 0, 1
+    borders = [border.start() for border in _BORDER.finditer(text) if border.start()]
+    for end in [*borders, len(text)]:
+        piece = text[start:end]
+        if _CONTENT.search(piece):
+            # Without its mark a piece is a plain document; the line stays, so numbers hold.
+            yield Piece(
+                _MARK.sub("", piece, count=1) if _MARK.match(piece) else piece,
+                line,
+                piece.startswith("..."),
+            )
+        line += piece.count("\n")
+        start = end
+
+
+def _with_repeats(document: Document, reading: Reading) -> Document:
+    faults = tuple(
+        Fault(
+            FaultKind.DUPLICATE_KEY,
+            paths.plain(repeat.steps),
+            f"the key {repeat.steps[-1]} stands twice, "
+            f"first on line {document.in_file(repeat.first_line, 1).line}",
+            remedy="keep one of them; Kubernetes takes the last or refuses",
+        ).at("", *document.in_file(repeat.line, repeat.column))
+        for repeat in reading.repeats
+    )
+    return replace(document, faults=faults)
+
+
+def _syntax(fault: Unreadable, line: int) -> Fault:
+    return Fault(
+        FaultKind.SYNTAX,
+        "",
+        fault.message,
+        remedy=fault.remedy,
+        line=fault.line + line - 1,
+        column=fault.column,
+    )

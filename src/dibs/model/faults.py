@@ -21,6 +21,7 @@ class FaultKind(StrEnum):
     UNKNOWN_FIELD = "unknown-field"
     TYPE = "type"
     QUANTITY = "quantity"
+    DUPLICATE_OBJECT = "duplicate-object"
 
 
 @dataclass(frozen=True, slots=True)
