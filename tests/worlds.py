@@ -1,12 +1,12 @@
 """Worlds in shorthand: what a case file says under `given`, as objects of the model.
 
-    given:
-      nodes: {a: {}, b: {taints: [dedicated=ml:NoSchedule], labels: {zone: x}, cordoned: true}}
-      devices: {a: [gpu-0, gpu-1]}          # one slice a node, class `gpu` matches all of them
-      tainted: {a/gpu-1: example.com/ecc:NoSchedule}
-      claims: {shared: {count: 1, held: [a/gpu-0], for: [one], created: "2026-01-01T00:00:00Z"}}
-      templates: {own: {count: 2}}
-      pods: {one: {claims: [shared], templates: [own], node: "", created: ""}}
+given:
+  nodes: {a: {}, b: {taints: [dedicated=ml:NoSchedule], labels: {zone: x}, cordoned: true}}
+  devices: {a: [gpu-0, gpu-1]}          # one slice a node, class `gpu` matches all of them
+  tainted: {a/gpu-1: example.com/ecc:NoSchedule}
+  claims: {shared: {count: 1, held: [a/gpu-0], for: [one], created: "2026-01-01T00:00:00Z"}}
+  templates: {own: {count: 2}}
+  pods: {one: {claims: [shared], templates: [own], node: "", created: ""}}
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from typing import Any
 
 import msgspec
 
-from dibs.model.core import Container, Node, Pod, PodResourceClaim, PodSpec, PodStatus
-from dibs.model.core import PodToleration, ResourceRequirements, Taint
+from dibs.model.core import (
+    Container,
+    Node,
+    Pod,
+    PodResourceClaim,
+    PodSpec,
+    PodStatus,
+    PodToleration,
+    ResourceRequirements,
+    Taint,
+)
 from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm, ObjectMeta
 from dibs.model.objects import (
     AllocationResult,
@@ -139,8 +148,7 @@ def only(name: str) -> NodeSelector:
 def pod(name: str, about: Mapping[str, Any]) -> Pod:
     entries = [PodResourceClaim(name=n, resource_claim_name=n) for n in about.get("claims", ())]
     entries += [
-        PodResourceClaim(name=n, resource_claim_template_name=n)
-        for n in about.get("templates", ())
+        PodResourceClaim(name=n, resource_claim_template_name=n) for n in about.get("templates", ())
     ]
     limits = {key: Quantity.parse(str(value)) for key, value in about.get("limits", {}).items()}
     return Pod(

@@ -113,12 +113,16 @@ def steps(
 
 
 def until(snapshot: Snapshot, subject: Subject, options: Options = DEFAULTS) -> State:
-    """The world at the moment when `subject` is decided on: all before it have had their turn."""
+    """The world when a cluster comes to decide on `subject`: Pods before it have had their turn.
+
+    Claims that no Pod uses have not: nobody allocates those until a Pod does. For one of them the
+    Pod that will use it is yet to come, after all that are there.
+    """
     state = State.of(snapshot, options)
     for earlier in queue(snapshot):
-        if earlier == subject:
+        if earlier == subject and subject.kind == "Pod":
             break
-        if is_open(earlier, snapshot):
+        if earlier.kind == "Pod" and is_open(snapshot.pods[earlier.key]):
             state = after(state, decide(state, earlier))
     return state
 
@@ -157,11 +161,8 @@ def is_done(pod: Pod) -> bool:
     return pod.status.phase in DONE or (deleted and not pod.spec.node_name)
 
 
-def is_open(subject: Subject, snapshot: Snapshot) -> bool:
+def is_open(pod: Pod) -> bool:
     """Whether deciding on it can take devices."""
-    if subject.kind == "ResourceClaim":
-        return True
-    pod = snapshot.pods[subject.key]
     return not pod.spec.node_name and not is_done(pod)
 
 

@@ -92,7 +92,8 @@ class Snapshot:
                     rules.append(thing)
                 case Namespace():
                     namespaces.append(thing)
-        tainted = tuple(with_rules(slice_, rules) for slice_ in by_name(slices).values())
+        slices.sort(key=lambda slice_: slice_.metadata.name)
+        tainted = tuple(with_rules(slice_, rules) for slice_ in slices)
         aged = by_age(claims)
         return cls(
             nodes=by_name(nodes) or implied_nodes(tainted),
@@ -115,7 +116,7 @@ class Snapshot:
         return replace(self, claims=claims)
 
 
-Named = TypeVar("Named", Node, DeviceClass, ResourceSlice, Namespace)
+Named = TypeVar("Named", Node, DeviceClass, Namespace)
 Spaced = TypeVar("Spaced", Pod, ResourceClaim, ResourceClaimTemplate)
 
 

@@ -169,15 +169,19 @@ def tree(use: ClaimUse, state: State) -> Tree:
     for other in passed(claim, node_of(claim), state):
         children.append(passed_tree(other))
     shared = [reference.name for reference in claim.status.reserved_for]
-    if not shared:
+    if not shared and not use.is_fresh:
         children.append(Tree("reserved for nobody: no Pod uses it", tone="faint"))
     elif len(shared) > 1:
         children.append(Tree(f"shared by {words.listed(shared, 6)}"))
-    if not claim.status.allocation.devices.results:
-        children.append(Tree("it asks for no devices"))
+    return Tree(f"claim {key}{origin(use)} {holds(claim)}", tuple(children))
+
+
+def holds(claim: ResourceClaim) -> str:
+    """`has 2 devices on node-a`."""
+    allocation = claim.status.allocation
+    count = len(allocation.devices.results) if allocation else 0
     where = node_of(claim)
-    on = f" on {where}" if where else ""
-    return Tree(f"claim {key}{origin(use)} has{on}", tuple(children))
+    return f"has {words.counted(count, 'device')}{' on ' if where else ''}{where}"
 
 
 def origin(use: ClaimUse) -> str:

@@ -15,6 +15,9 @@ from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.view import refusals, words
 from dibs.view.table import Row, Table
 
+# How many groups of nodes one line of a table tells of; `why` tells of all.
+SHOWN = 3
+
 
 def objects(plan: Plan, snapshot: Snapshot) -> tuple[Known, ...]:
     """Claims with their allocations and reservations, Pods with their nodes, in order of decision.
@@ -86,7 +89,7 @@ def reason(decision: Decision) -> str:
                 return "; ".join(against.text for against in decision.objections)
             groups = refusals.groups(decision.nodes)
             parts = [f"{words.spanned(g.nodes, 'node')}: {refusals.brief(g)}" for g in groups]
-            return "; ".join(parts[:3]) + (f"; {len(parts) - 3} more" if len(parts) > 3 else "")
+            return "; ".join(parts[:SHOWN]) + ("; …" if len(parts) > SHOWN else "")
         case _:
             return ""
 

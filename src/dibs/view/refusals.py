@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dibs.allocate.outcome import AskNo, DeviceNo, Refused, TimedOut
 from dibs.schedule.plan import NodeAnswer, Objection
@@ -30,6 +30,28 @@ def trees(answers: Mapping[str, NodeAnswer], every_node: bool = False) -> tuple[
         each = (Group((node,), (answer,)) for node, answer in answers.items())
         return tuple(tree(group, every_device=True) for group in each)
     return tuple(tree(group) for group in groups(answers))
+
+
+def with_turns(answers: Mapping[str, NodeAnswer], planned: frozenset[str]) -> dict[str, NodeAnswer]:
+    """The same answers, saying of planned claims that their Pods come first.
+
+    Nobody would find their allocation in the cluster: it follows from the order of the queue.
+    """
+
+    def told(no: DeviceNo) -> DeviceNo:
+        holder = no.reason.holder
+        if holder is None or holder.claim not in planned:
+            return no
+        text = f"goes to {holder.claim}, whose Pod comes first"
+        return replace(no, reason=replace(no.reason, text=text))
+
+    def turned(answer: NodeAnswer) -> NodeAnswer:
+        if not isinstance(answer, Refused):
+            return answer
+        asks = (replace(ask, noes=tuple(map(told, ask.noes))) for ask in answer.asks)
+        return replace(answer, asks=tuple(asks))
+
+    return {node: turned(answer) if planned else answer for node, answer in answers.items()}
 
 
 def groups(answers: Mapping[str, NodeAnswer]) -> tuple[Group, ...]:
@@ -100,8 +122,9 @@ def below(answer: Refused) -> tuple[Tree, ...]:
 def brief(group: Group) -> str:
     """The headline of a group, for one line."""
     found = tree(group)
-    causes = "; ".join(f"{child.label} {child.text}".strip() for child in found.children[:2])
-    return f"{found.text} ({causes})" if causes else found.text
+    causes = "; ".join(f"{child.label} {child.text}".strip() for child in found.children[:1])
+    more = " …" if len(found.children) > 1 else ""
+    return f"{found.text} ({causes}{more})" if causes else found.text
 
 
 def headline(answer: Refused) -> str:

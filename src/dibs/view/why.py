@@ -66,8 +66,24 @@ def account(
     before = pods.until(snapshot, decider, options)
     decision = pods.decide(before, decider)
     state = pods.after(before, decision)
-    found = suggest.suggestions(before, decision) if isinstance(decision, Waits) else ()
+    found: tuple[Suggestion, ...] = ()
+    if isinstance(decision, Waits):
+        found = suggest.suggestions(before, decision)
+        answers = refusals.with_turns(decision.nodes, planned(snapshot, before))
+        decision = replace(decision, nodes=answers)
     return Account(asked, decision, before, state, found, users)
+
+
+def planned(snapshot: Snapshot, before: State) -> frozenset[str]:
+    """The claims that have their devices only by the plan for those who come first."""
+    if before.snapshot is snapshot:
+        return frozenset()
+    return frozenset(
+        str(key)
+        for key, claim in before.snapshot.claims.items()
+        if claim.status.allocation is not None
+        and (key not in snapshot.claims or snapshot.claims[key].status.allocation is None)
+    )
 
 
 def users_of(claim: Key, snapshot: Snapshot) -> tuple[Key, ...]:
@@ -115,14 +131,13 @@ def waiting(account: Account, waits: Waits, every_node: bool) -> Tree:
     ]
     children += refusals.trees(waits.nodes, every_node)
     children += hints(account)
-    if waits.objections:
-        text = f"{waits.subject} waits"
-    else:
-        nodes = words.counted(len(waits.nodes), "node")
-        text = f"{waits.subject} waits: none of {nodes} {wish(waits)}"
+    text = ""
+    if not waits.objections:
+        text = f": none of {words.counted(len(waits.nodes), 'node')} {wish(waits)}"
     if waits.subject.kind == "ResourceClaim":
-        return Tree(f"{unused(waits.subject)}\nif one did, {text}", tuple(children))
-    return Tree(text, tuple(children))
+        head = f"{unused(waits.subject)}\nif one did, it would wait{text}"
+        return Tree(head, tuple(children))
+    return Tree(f"{waits.subject} waits{text}", tuple(children))
 
 
 def unused(subject: Subject) -> str:
@@ -177,8 +192,8 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
         before = refusals.trees(decision.passed_over, every_node)
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
     if subject.kind == "ResourceClaim":
-        text = f"{unused(subject)}\nif one did, it could have"
-        return Tree(f"{text} devices on {decision.node}", tuple(children))
+        head = f"{unused(subject)}\nif one did, it would fit on {decision.node}"
+        return Tree(head, tuple(children))
     return Tree(f"{subject} waits for nothing: it fits on {decision.node}", tuple(children))
 
 

@@ -1,11 +1,11 @@
 """Runs tests/cases/schedule/*.yaml: a world, a plan of it, and what must have been decided.
 
-    then:
-      placed: {pod/one: a, claim/spare: b}      # everybody who was placed, and nobody else
-      devices: {claim/shared: [gpu-0]}          # what a claim holds afterwards
-      waits: {pod/two: part of the reason}      # everybody who waits
-      reserved: {claim/shared: [one, two]}
-      mistake: part of the message              # instead of all the above
+then:
+  placed: {pod/one: a, claim/spare: b}      # everybody who was placed, and nobody else
+  devices: {claim/shared: [gpu-0]}          # what a claim holds afterwards
+  waits: {pod/two: part of the reason}      # everybody who waits
+  reserved: {claim/shared: [one, two]}
+  mistake: part of the message              # instead of all the above
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CASES = Path(__file__).parents[2] / "cases" / "schedule"
 
 def cases() -> Iterator[Any]:
     for file in sorted(CASES.glob("*.yaml")):
-        for case in yaml.safe_load(file.read_text()):
+        for case in yaml.load(file.read_text(), yaml.CSafeLoader):
             yield pytest.param(case, id=f"{file.stem}: {case['name']}")
 
 
@@ -42,7 +42,7 @@ def name(subject: Subject) -> str:
     return f"{kind}/{prefix}{subject.key.name}"
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_plan(case: dict[str, Any]) -> None:
     snapshot = worlds.snapshot(case["given"])
     options = Options(**case.get("when", {}))
@@ -56,9 +56,7 @@ def test_plan(case: dict[str, Any]) -> None:
     placed = {name(d.subject): d.node for d in plan.decisions if isinstance(d, Placed)}
     assert placed == then.get("placed", {})
     reasons = {
-        name(d.subject): plans.reason(d)
-        for d in plan.decisions
-        if isinstance(d, Waits | Broken)
+        name(d.subject): plans.reason(d) for d in plan.decisions if isinstance(d, Waits | Broken)
     }
     assert reasons.keys() == then.get("waits", {}).keys(), reasons
     for who, text in then.get("waits", {}).items():
@@ -75,6 +73,8 @@ def check_claims(plan: Plan, snapshot: Snapshot, then: dict[str, Any]) -> None:
             assert isinstance(thing, Pod)
     for who, devices in then.get("devices", {}).items():
         allocation = held[who].status.allocation
-        assert [r.device for r in allocation.devices.results] == devices if allocation else not devices
+        assert (
+            [r.device for r in allocation.devices.results] == devices if allocation else not devices
+        )
     for who, pods_ in then.get("reserved", {}).items():
         assert [ref.name for ref in held[who].status.reserved_for] == pods_
