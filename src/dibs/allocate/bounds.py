@@ -81,12 +81,12 @@ class Survey:
     def outlook(self, draft: Draft) -> Hashable:
         """What decides whether a draft between two asks can become full; equal for equal hopes."""
         opens = self.problem.slots[len(draft.chosen)] if self._is_open(draft) else None
-        claim = opens.wish.key if opens else ""
+        claim = opens.wish.number if opens else -1
         whole: dict[tuple[int, bool, bool], int] = defaultdict(int)
         shared = []
         for pick in draft.picks:
             if pick.share is None:
-                is_same_claim = pick.ask.claim == claim
+                is_same_claim = pick.ask.claim_number == claim
                 whole[self.kinds[pick.place], pick.ask.is_admin, is_same_claim] += 1
         for device, use in draft.uses.items():
             if use.shares:

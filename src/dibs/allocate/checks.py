@@ -149,7 +149,7 @@ def unpicked(ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
     use = draft.uses.get(candidate.id)
     if use is None or candidate.is_shareable:
         return None
-    if ask.claim in use.claims or (use.is_whole and not ask.is_admin):
+    if ask.claim_number in use.claims or (use.is_whole and not ask.is_admin):
         return Reason("in-use-here", "picked for another request of the same pod")
     return None
 

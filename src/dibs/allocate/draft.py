@@ -48,7 +48,7 @@ class Use(msgspec.Struct, frozen=True):
     is_whole: bool = False
     shares: int = 0
     consumed: Amounts = NO_AMOUNTS
-    claims: frozenset[str] = frozenset()
+    claims: frozenset[int] = frozenset()
 
 
 class Draft(msgspec.Struct, frozen=True, eq=False):
@@ -108,7 +108,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
 
 
 def _grown(use: Use, pick: Pick, is_whole: bool) -> Use:
-    claims = use.claims | {pick.ask.claim}
+    claims = use.claims | {pick.ask.claim_number}
     if pick.ask.is_admin or pick.share is None:
         # Admin access takes nothing from anyone (KEP-5018).
         return Use(use.is_whole or is_whole, use.shares, use.consumed, claims)

@@ -39,8 +39,8 @@ def of(
     numbered = {id(pick): number for number, pick in enumerate(_shares(draft.picks))}
     allocations = []
     for wish in wishes:
-        picks = [pick for pick in draft.picks if pick.ask.claim == wish.key]
-        chosen = [ask for ask in draft.chosen if ask.claim == wish.key]
+        picks = [pick for pick in draft.picks if pick.ask.claim_number == wish.number]
+        chosen = [ask for ask in draft.chosen if ask.claim_number == wish.number]
         results = tuple(
             _result(pick, share_id(wish.key, numbered[id(pick)]) if id(pick) in numbered else None)
             for pick in picks

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -54,6 +54,7 @@ class Ask:
     """
 
     claim: str
+    claim_number: int  # among the claims of the Pod
     request: str
     sub: str
     class_name: str
@@ -96,54 +97,65 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wish:
-    """Everything one claim asks for; `key` is namespace/name."""
+    """Everything one claim asks for; `key` is namespace/name, `number` its place in the Pod."""
 
     key: str
+    number: int
     claim: ResourceClaim
     requests: tuple[Request, ...]
     constraints: tuple[Constraint, ...]
+
+
+class Whose(NamedTuple):
+    """The claim a request belongs to."""
+
+    claim: str
+    number: int
 
 
 def read(
     claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass], features: Features = ALL
 ) -> tuple[Wish, ...]:
     """Read the claims of one Pod. Raises Mistake for what no node could satisfy."""
-    return tuple(_wish(claim, classes, features) for claim in claims)
+    return tuple(_wish(number, claim, classes, features) for number, claim in enumerate(claims))
 
 
-def _wish(claim: ResourceClaim, classes: Mapping[str, DeviceClass], features: Features) -> Wish:
+def _wish(
+    number: int, claim: ResourceClaim, classes: Mapping[str, DeviceClass], features: Features
+) -> Wish:
     key = claim_key(claim)
     wanted = claim.spec.devices
-    requests = tuple(_request(key, each, classes, features) for each in wanted.requests)
+    whose = Whose(key, number)
+    requests = tuple(_request(whose, each, classes, features) for each in wanted.requests)
     constraints = tuple(_constraint(key, each) for each in wanted.constraints)
-    return Wish(key, claim, requests, constraints)
+    return Wish(key, number, claim, requests, constraints)
 
 
 def _request(
-    claim: str, request: DeviceRequest, classes: Mapping[str, DeviceClass], features: Features
+    whose: Whose, request: DeviceRequest, classes: Mapping[str, DeviceClass], features: Features
 ) -> Request:
-    who = f"claim {claim}, request {request.name}"
+    who = f"claim {whose.claim}, request {request.name}"
     if request.first_available:
         if not features.prioritized_list:
             raise Mistake(f"{who}: has subrequests, but prioritized lists are off")
         alternatives = tuple(
-            _ask(claim, request.name, sub, classes, features) for sub in request.first_available
+            _ask(whose, request.name, sub, classes, features) for sub in request.first_available
         )
         return Request(request.name, alternatives, is_prioritized=True)
     if request.exactly is None:
         raise Mistake(f"{who}: has neither exactly nor firstAvailable")
-    return Request(request.name, (_ask(claim, request.name, request.exactly, classes, features),))
+    return Request(request.name, (_ask(whose, request.name, request.exactly, classes, features),))
 
 
 def _ask(
-    claim: str,
+    whose: Whose,
     request: str,
     wanted: ExactDeviceRequest | DeviceSubRequest,
     classes: Mapping[str, DeviceClass],
     features: Features,
 ) -> Ask:
     sub = wanted.name if isinstance(wanted, DeviceSubRequest) else ""
-    who = f"claim {claim}, request {request}/{sub}" if sub else f"claim {claim}, request {request}"
+    who = f"claim {whose.claim}, request {request}" + (f"/{sub}" if sub else "")
     admin = wanted.admin_access if isinstance(wanted, ExactDeviceRequest) else None
     if admin is not None and not features.admin_access:
         raise Mistake(f"{who}: sets adminAccess, but admin access is off")
@@ -153,13 +165,14 @@ def _ask(
         raise Mistake(f"{who}: derived attributes (KEP-6080) are not supported yet")
     mode, count = _amount(who, wanted)
     return Ask(
-        claim=claim,
+        claim=whose.claim,
+        claim_number=whose.number,
         request=request,
         sub=sub,
         class_name=wanted.device_class_name,
         conditions=(
             *_class_conditions(who, wanted.device_class_name, classes),
-            *_conditions(f"claim {claim}", wanted.selectors),
+            *_conditions(f"claim {whose.claim}", wanted.selectors),
         ),
         mode=mode,
         count=count,
@@ -173,6 +186,8 @@ def _amount(
     who: str, wanted: ExactDeviceRequest | DeviceSubRequest
 ) -> tuple[Literal["ExactCount", "All"], int]:
     match wanted.allocation_mode:
+        case "" | "ExactCount" if wanted.count < 0:
+            raise Mistake(f"{who}: count {wanted.count} must be greater than zero")
         case "" | "ExactCount":
             return "ExactCount", wanted.count or 1
         case "All":

@@ -90,8 +90,6 @@ class Supply:
     by_pool: Mapping[PoolId, tuple[Listing, ...]]
     on_node: Mapping[str, tuple[Listing, ...]]
     anywhere: tuple[Listing, ...]
-    counting: Mapping[PoolId, tuple[Listing, ...]]
-    haunting: tuple[Pool, ...]
     views: dict[tuple[PoolId, tuple[int, ...]], Pool] = field(default_factory=dict)
 
     @classmethod
@@ -100,7 +98,6 @@ class Supply:
         listings = [_listing(place, slice_, features) for place, slice_ in enumerate(slices)]
         by_pool: dict[PoolId, list[Listing]] = defaultdict(list)
         on_node: dict[str, list[Listing]] = defaultdict(list)
-        counting: dict[PoolId, list[Listing]] = defaultdict(list)
         anywhere: list[Listing] = []
         for listing in listings:
             spec = listing.slice.spec
@@ -108,23 +105,15 @@ class Supply:
             by_pool[pool].append(listing)
             if not features.partitionable_devices and _needs_partitions(listing.slice):
                 continue  # still counted for completeness
-            if spec.shared_counters:
-                counting[pool].append(listing)
-            elif spec.node_name:
+            if spec.node_name:
                 on_node[spec.node_name].append(listing)
             else:
                 anywhere.append(listing)
-        frozen = {pool: tuple(listed) for pool, listed in by_pool.items()}
-        counters = {pool: tuple(listed) for pool, listed in counting.items()}
-        # Counter slices concern every node, so a fault among them is seen from everywhere.
-        seen = (_build(pool, listed, frozen[pool], features) for pool, listed in counters.items())
         return cls(
             features=features,
-            by_pool=frozen,
+            by_pool={pool: tuple(listed) for pool, listed in by_pool.items()},
             on_node={node: tuple(listed) for node, listed in on_node.items()},
             anywhere=tuple(anywhere),
-            counting=counters,
-            haunting=tuple(pool for pool in seen if pool.fault),
         )
 
     def pools(self, node: Node) -> tuple[Pool, ...]:
@@ -139,12 +128,10 @@ class Supply:
             if _is_relevant(listing.slice, node):
                 relevant[pool_of(listing.slice)].append(listing)
         pools = [self._view(pool, listed) for pool, listed in relevant.items()]
-        pools.extend(pool for pool in self.haunting if pool.id not in relevant)
         return tuple(sorted(pools, key=lambda pool: (pool.is_binding, pool.id)))
 
     def _view(self, pool: PoolId, relevant: list[Listing]) -> Pool:
-        listed = [*relevant, *self.counting.get(pool, ())]
-        listed.sort(key=lambda listing: listing.place)
+        listed = sorted(relevant, key=lambda listing: listing.place)
         key = pool, tuple(listing.place for listing in listed)
         if key not in self.views:
             self.views[key] = _build(pool, listed, self.by_pool[pool], self.features)
@@ -257,7 +244,7 @@ def _checked(
         if id(listing) not in here
         for candidate in listing.candidates
     )
-    sets = [each for listing in current for each in listing.slice.spec.shared_counters]
+    sets = [each for listing in everywhere for each in listing.slice.spec.shared_counters]
     counters = {each.name: each for each in sets}
     drawing = [*(each for listing in current for each in listing.candidates), *elsewhere]
     if twice := _first_repeated(candidate.id.device for candidate in candidates):
