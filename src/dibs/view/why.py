@@ -68,8 +68,9 @@ def account(
     state = pods.after(before, decision)
     found: tuple[Suggestion, ...] = ()
     if isinstance(decision, Waits):
-        found = suggest.suggestions(before, decision)
-        answers = refusals.with_turns(decision.nodes, planned(snapshot, before))
+        by_plan = planned(snapshot, before)
+        found = suggest.suggestions(before, decision, by_plan)
+        answers = refusals.with_turns(decision.nodes, by_plan)
         decision = replace(decision, nodes=answers)
     return Account(asked, decision, before, state, found, users)
 
