@@ -72,8 +72,7 @@ def is_relevant(slice: ResourceSlice, node: Node, features: frozenset[str]) -> b
             return False
     if spec.node_name:
         return spec.node_name == node.metadata.name
-    # A pool can't be judged without its counters: they are seen whatever they select.
-    if spec.all_nodes or spec.shared_counters:
+    if spec.all_nodes:
         return True
     if spec.node_selector is not None:
         return selects(spec.node_selector, node)
