@@ -24,7 +24,9 @@ def answer(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
     tolerate_any_text(sys.stdout, sys.stderr)
     try:
-        code = commands.group.main(list(arguments), prog_name="dibs", standalone_mode=False)
+        # Not `group.main`: it turns a closed pipe into exit code 1, which means no here.
+        with commands.group.make_context("dibs", list(arguments)) as context:
+            code = commands.group.invoke(context)
         output.flush()
         return code if isinstance(code, int) else YES
     except click.exceptions.Exit as end:
