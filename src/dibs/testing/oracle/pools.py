@@ -72,7 +72,8 @@ def is_relevant(slice: ResourceSlice, node: Node, features: frozenset[str]) -> b
             return False
     if spec.node_name:
         return spec.node_name == node.metadata.name
-    if spec.all_nodes:
+    # A pool can't be judged without its counters: upstream sees them whatever they select.
+    if spec.all_nodes or spec.shared_counters:
         return True
     if spec.node_selector is not None:
         return selects(spec.node_selector, node)
