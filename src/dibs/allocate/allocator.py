@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dibs.allocate import explain, problem, result, search
+from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Allocated, Failed, Outcome, Refused, TimedOut
 from dibs.allocate.problem import Problem
 from dibs.allocate.result import ShareId
@@ -33,12 +34,14 @@ class Options:
 
     `strict`: a selector that fails on a device, or mode All against a constraint, ends the
     attempt on all nodes, as kube-scheduler has it. Otherwise it is a reason against that device.
-    `budget` is in steps of the search (some ten microseconds each), so that the same question
+    `order` is that of devices inside the node.
+    `budget` is in steps of the search (a tenth of a millisecond each), so that the same question
     always has the same answer. `share_id` names new shares (an RFC 4122 UUID each).
     """
 
     strict: bool = False
-    budget: int = 200_000
+    order: Order = "first-fit"
+    budget: int = 50_000
     share_id: ShareId = named_share
 
 
@@ -63,7 +66,7 @@ def allocate(
         wishes = asks.read(claims, classes, supply.features)
         pools = supply.pools(node)
         scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers)
-        posed = problem.pose(wishes, pools, scene, is_strict=options.strict)
+        posed = problem.pose(wishes, pools, scene, is_strict=options.strict, order=options.order)
         if isinstance(posed, PoolFault):
             return _unposed(node, pools, posed)
         return _answer(posed, pools, wishes, classes, options)

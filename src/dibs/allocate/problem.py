@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dibs.allocate import checks
+from dibs.allocate import checks, orders
 from dibs.allocate.checks import Standing
 from dibs.allocate.draft import Draft
+from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Reason
 from dibs.allocate.scene import Scene
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint, Request, Wish
@@ -81,14 +82,15 @@ class Problem:
 
 
 def pose(
-    wishes: Sequence[Wish], pools: Iterable[Pool], scene: Scene, *, is_strict: bool
+    wishes: Sequence[Wish], pools: Iterable[Pool], scene: Scene, *, is_strict: bool, order: Order
 ) -> Problem | PoolFault:
     """Put the question, or name the pool because of which mode All can't be answered.
 
     Raises Mistake for what is fatal, such as more devices than a claim may have.
     """
     usable = [pool for pool in pools if pool.fault is None or pool.fault.kind != "obsolete"]
-    candidates = tuple(each for pool in usable for each in pool.candidates)
+    published = [each for pool in usable for each in pool.candidates]
+    candidates = orders.arranged(published, order, scene)
     places = {candidate: place for place, candidate in enumerate(candidates)}
     tests = checks.listing(scene.features)
     needs: dict[Ask, int] = {}
@@ -109,7 +111,8 @@ def pose(
                             listed.append(places[candidate])
                         elif is_strict:
                             _raise_if_fatal(ask, candidate, against)
-                lists[ask] = tuple(listed)
+                # All are taken, so their order matters only to who reads the results.
+                lists[ask] = tuple(sorted(listed))
                 needs[ask] = len(listed)
         _check_size(wish, needs)
     return Problem(
