@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from dibs.lint import references, rule
-from dibs.lint.rule import Remark, Rule, Wish, World
+from dibs.lint.inputs import Wish
+from dibs.lint.rule import Remark, Rule, World
 from dibs.model.core import Pod
 from dibs.model.objects import (
     DeviceClass,
@@ -30,7 +31,7 @@ ONE_CONTAINER = frozenset({"dra.cpu"})
 
 
 def too_many_devices(world: World) -> Iterator[Remark]:
-    for wish in rule.wishes(world):
+    for wish in world.wishes():
         least = sum(least_devices(request) for request in wish.spec.devices.requests)
         if least > MAX_RESULTS:
             yield Remark(
@@ -42,7 +43,7 @@ def too_many_devices(world: World) -> Iterator[Remark]:
 
 
 def unlabelled_admin(world: World) -> Iterator[Remark]:
-    for wish in rule.wishes(world):
+    for wish in world.wishes():
         for index, request in enumerate(wish.spec.devices.requests):
             if request.exactly is None or not request.exactly.admin_access:
                 continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dibs.lint import published, rule
+from dibs.lint import rule
 from dibs.lint.published import Published
 from dibs.lint.rule import Remark, Rule, World
 from dibs.model.core import Pod
@@ -25,7 +25,7 @@ from dibs.supply import taints
 
 
 def incomplete_pool(world: World) -> Iterator[Remark]:
-    for pool_id, pool in published.pools(world).items():
+    for pool_id, pool in world.pools.items():
         entry, first = pool.slices[0]
         wanted = first.spec.pool.resource_slice_count
         if len(pool.counts) == 1 and len(pool.slices) < wanted:
@@ -39,7 +39,7 @@ def incomplete_pool(world: World) -> Iterator[Remark]:
 
 
 def unequal_counts(world: World) -> Iterator[Remark]:
-    for pool_id, pool in published.pools(world).items():
+    for pool_id, pool in world.pools.items():
         if len(pool.counts) > 1:
             entry, last = pool.slices[-1]
             yield Remark(
@@ -52,7 +52,7 @@ def unequal_counts(world: World) -> Iterator[Remark]:
 
 
 def missing_counters(world: World) -> Iterator[Remark]:
-    for pool_id, pool in published.pools(world).items():
+    for pool_id, pool in world.pools.items():
         if not pool.is_complete:
             continue  # they may be in a slice that is not here
         sets = {
@@ -82,7 +82,7 @@ def missing_counters(world: World) -> Iterator[Remark]:
 
 def same_uuid(world: World) -> Iterator[Remark]:
     first: dict[tuple[str, str], Published] = {}
-    for device in published.devices(world):
+    for device in world.devices:
         uuid = text_of(device, "uuid")
         if not uuid:
             continue
@@ -98,9 +98,8 @@ def same_uuid(world: World) -> Iterator[Remark]:
 
 
 def advertised_parent(world: World) -> Iterator[Remark]:
-    everything = tuple(published.devices(world))
-    by_uuid = {(each.id.driver, text_of(each, "uuid")): each for each in everything}
-    for child in everything:
+    by_uuid = {(each.id.driver, text_of(each, "uuid")): each for each in world.devices}
+    for child in world.devices:
         uuid = text_of(child, "parentUUID")
         parent = by_uuid.get((child.id.driver, uuid)) if uuid else None
         if parent is not None and not share_counters(parent.device, child.device):
@@ -114,7 +113,7 @@ def advertised_parent(world: World) -> Iterator[Remark]:
 
 
 def health_attribute(world: World) -> Iterator[Remark]:
-    for pool in published.pools(world).values():
+    for pool in world.pools.values():
         for entry, each in pool.slices:
             found = [
                 (index, key)
@@ -133,7 +132,7 @@ def health_attribute(world: World) -> Iterator[Remark]:
 
 
 def no_memory(world: World) -> Iterator[Remark]:
-    for device in published.devices(world):
+    for device in world.devices:
         for key, capacity in device.device.capacity.items():
             if key.rpartition("/")[2] != "memory" or capacity.value is None:
                 continue
@@ -153,8 +152,8 @@ def everything_tainted(world: World) -> Iterator[Remark]:
             continue
         taint = taint_rule.spec.taint
         message = "an empty deviceSelector matches every device of every driver"
-        if found := sum(1 for _ in published.devices(world)):
-            message += f", {found} here"
+        if world.devices:
+            message += f", {len(world.devices)} here"
         if taint.effect == "NoExecute" and (pods := evicted(world, taint)):
             namespaces = {namespace for namespace, _ in pods}
             message += (

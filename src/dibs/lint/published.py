@@ -6,11 +6,11 @@ Only the newest generation of a pool counts: an older one is on its way out. Unl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dibs.client.dump import Entry
-from dibs.lint.rule import World
+from dibs.client.dump import Entry, Loaded
+from dibs.lint import inputs
 from dibs.model.objects import Device, ResourceSlice
 from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.pools import pool_of
@@ -42,10 +42,10 @@ class Generation:
         return self.counts == {len(self.slices)}
 
 
-def pools(world: World) -> dict[PoolId, Generation]:
+def pools(loaded: Loaded) -> dict[PoolId, Generation]:
     """Return the newest generation of every pool, in order of appearance."""
     found: dict[PoolId, list[tuple[Entry, ResourceSlice]]] = {}
-    for entry, slice_ in world.entries(ResourceSlice):
+    for entry, slice_ in inputs.of_kind(loaded, ResourceSlice):
         found.setdefault(pool_of(slice_), []).append((entry, slice_))
     newest: dict[PoolId, Generation] = {}
     for pool, slices in found.items():
@@ -56,8 +56,8 @@ def pools(world: World) -> dict[PoolId, Generation]:
     return newest
 
 
-def devices(world: World) -> Iterator[Published]:
-    for pool, generation in pools(world).items():
+def devices(newest: Mapping[PoolId, Generation]) -> Iterator[Published]:
+    for pool, generation in newest.items():
         for entry, slice_ in generation.slices:
             for index, device in enumerate(slice_.spec.devices):
                 name = DeviceId(pool.driver, pool.name, device.name)

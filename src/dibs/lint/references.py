@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from dibs.client.dump import Entry
 from dibs.lint import rule
-from dibs.lint.rule import Remark, Rule, Wish, World
+from dibs.lint.inputs import Wish
+from dibs.lint.rule import Remark, Rule, World
 from dibs.model.core import Container, Pod, PodResourceClaim
 from dibs.model.objects import ResourceClaimSpec
 from dibs.schedule.snapshot import Key
@@ -21,7 +22,7 @@ def missing_class(world: World) -> Iterator[Remark]:
     classes = world.snapshot.classes
     if not classes:
         return
-    for wish in rule.wishes(world):
+    for wish in world.wishes():
         if wish.is_allocated:
             continue  # what was allocated needs its class no more
         for path, name in classes_of(wish):

@@ -7,51 +7,59 @@ findings with file, line and column.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from dibs.client.dump import Entry, Loaded
+from dibs.lint import inputs, published, trials
 from dibs.lint.finding import Severity
-from dibs.model.kinds import Known
-from dibs.model.objects import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dibs.lint.inputs import Kind, Wish
+from dibs.lint.published import Generation, Published
+from dibs.lint.trials import Survey
 from dibs.schedule.snapshot import Snapshot
+from dibs.supply.identity import PoolId
+from dibs.values import nearest
 
-Kind = TypeVar("Kind", bound=Known)
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All that was read: with its places, indexed, and what the selectors find in it."""
+
+    loaded: Loaded
+    snapshot: Snapshot
+    pools: Mapping[PoolId, Generation]
+    devices: tuple[Published, ...]
+    survey: Survey
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> World:
+        pools = published.pools(loaded)
+        devices = tuple(published.devices(pools))
+        return cls(
+            loaded, Snapshot.of(loaded.objects), pools, devices, trials.survey(loaded, devices)
+        )
+
+    def entries(self, kind: type[Kind]) -> Iterator[tuple[Entry, Kind]]:
+        return inputs.of_kind(self.loaded, kind)
+
+    def wishes(self) -> Iterator[Wish]:
+        return inputs.wishes(self.loaded)
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
     """What a rule says of one field of one object.
 
-    `path` is the field in v1. `offset` is a place inside the text that stands there (a CEL
-    expression), counted in characters; None when the remark is on the whole field.
+    `path` is the field in v1. When it is a CEL `expression`, `offset` is the spot in it, counted
+    in characters; None when the remark is on the whole field.
     """
 
     entry: Entry
     path: str
     message: str
     remedy: str = ""
+    expression: str = ""
     offset: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """All that was read: the entries with their places, and the same objects indexed."""
-
-    loaded: Loaded
-    snapshot: Snapshot
-
-    @classmethod
-    def of(cls, loaded: Loaded) -> World:
-        return cls(loaded, Snapshot.of(loaded.objects))
-
-    def entries(self, kind: type[Kind]) -> Iterator[tuple[Entry, Kind]]:
-        """Yield the entries that hold this kind, with the object typed."""
-        for entry in self.loaded.entries:
-            if isinstance(entry.object, kind):
-                yield entry, entry.object
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +72,17 @@ class Rule:
     remarks: Callable[[World], Iterable[Remark]]
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A claim's spec where it stands: in a claim at `spec`, in a template at `spec.spec`."""
-
-    entry: Entry
-    spec: ResourceClaimSpec
-    root: str
-    namespace: str
-    is_allocated: bool
-
-
-def wishes(world: World) -> Iterator[Wish]:
-    """Yield what every claim and every template asks for."""
-    for entry, claim in world.entries(ResourceClaim):
-        namespace = claim.metadata.namespace or "default"
-        yield Wish(entry, claim.spec, "spec", namespace, claim.status.allocation is not None)
-    for entry, template in world.entries(ResourceClaimTemplate):
-        namespace = template.metadata.namespace or "default"
-        yield Wish(entry, template.spec.spec, "spec.spec", namespace, False)
-
-
-def nearest(wanted: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `wanted` was most likely meant to be, None when none is near."""
-    near = difflib.get_close_matches(wanted, sorted(known), n=1, cutoff=0.5)
-    return near[0] if near else None
-
-
 def instead(wanted: str, known: Iterable[str]) -> str:
     """Return the remedy for a name that isn't there: the nearest one, or those that are."""
     names = list(known)
-    if (near := nearest(wanted, names)) is not None:
-        return f"the nearest is {near}"
+    if found := near(wanted, names):
+        return f"the nearest is {found}"
     return f"there are {listed(names)}" if names else ""
+
+
+def near(wanted: str, known: Iterable[str]) -> str:
+    """Return the one name that was most likely meant, "" when none is near."""
+    return next(iter(nearest.names(wanted, known, limit=1)), "")
 
 
 def listed(names: Iterable[str], limit: int = 5) -> str:

@@ -1,0 +1,108 @@
+"""What an expression shows by itself, without any device: faults of compilation, and two habits.
+
+The habits: a size read as an attribute, and texts put in order as if they were sizes. What the
+published devices show is `selections`'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dibs.lint import sizes
+from dibs.lint.reads import Read
+from dibs.lint.rule import Remark, Rule, World
+from dibs.lint.trials import Trial
+
+ORDERING = ("<", "<=", ">", ">=")
+
+
+def does_not_compile(world: World) -> Iterator[Remark]:
+    for trial in world.survey.trials:
+        if trial.fault is None:
+            continue
+        for fault in trial.fault.faults:
+            yield remark(
+                trial,
+                fault.span.start if fault.span else 0,
+                fault.message,
+                sized(trial, fault.span.start if fault.span else 0),
+            )
+
+
+def size_as_attribute(world: World) -> Iterator[Remark]:
+    for trial in world.survey.trials:
+        if trial.among:
+            continue  # `selections` knows what the devices publish
+        for read in trial.reads:
+            wanted = size_wanted(read)
+            if read.shelf == "attributes" and read.name == "memory" and wanted:
+                assert read.comparison is not None
+                yield remark(
+                    trial,
+                    read.node.at,
+                    "memory is read as an attribute, and drivers publish it as a capacity",
+                    "compare it with "
+                    + sizes.test(read.domain, read.name, read.comparison.operator, wanted),
+                )
+
+
+def order_of_texts(world: World) -> Iterator[Remark]:
+    for trial in world.survey.trials:
+        for read in trial.reads:
+            comparison = read.comparison
+            if comparison is None or comparison.operator not in ORDERING:
+                continue
+            if isinstance(comparison.value, str) and sizes.is_quantity(comparison.value):
+                yield remark(
+                    trial,
+                    comparison.node.at,
+                    f'"{comparison.value}" is a text, and texts are ordered letter by letter: '
+                    '"9Gi" comes after "16Gi"',
+                    "compare quantities with compareTo(quantity(…)), versions with "
+                    "compareTo(semver(…))",
+                )
+
+
+RULES = (
+    Rule("cel-compile", "error", "a CEL expression does not compile", does_not_compile),
+    Rule(
+        "memory-as-attribute",
+        "warning",
+        "memory is read as an attribute; known without slices, where it is a capacity everywhere",
+        size_as_attribute,
+    ),
+    Rule(
+        "text-order",
+        "warning",
+        "an attribute is ordered against a text that holds a number",
+        order_of_texts,
+    ),
+)
+
+
+def remark(trial: Trial, offset: int, message: str, remedy: str = "") -> Remark:
+    """Return a remark on one spot of the trial's expression."""
+    written = trial.written
+    return Remark(written.entry, written.path, message, remedy, written.text, offset)
+
+
+def sized(trial: Trial, offset: int) -> str:
+    """Return the remedy when the fault is a capacity compared with a number or a text, else ""."""
+    for read in trial.reads:
+        span = read.comparison.node.span if read.comparison else None
+        if read.shelf != "capacity" or span is None or not span.start <= offset < span.end:
+            continue
+        assert read.comparison is not None
+        if wanted := sizes.quantity(read.comparison.value):
+            name = read.name or "<name>"
+            return "a capacity is compared with " + sizes.test(
+                read.domain, name, read.comparison.operator, wanted
+            )
+    return ""
+
+
+def size_wanted(read: Read) -> str | None:
+    """Return the quantity that the read is put in order with, None when it isn't."""
+    if read.comparison is None or read.comparison.operator not in ORDERING:
+        return None
+    return sizes.quantity(read.comparison.value)

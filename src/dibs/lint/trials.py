@@ -1,0 +1,169 @@
+"""Every selector of the input, tried on the devices that it would be asked about.
+
+A class is asked about all published devices, a request's selectors about those that its class
+selects, each selector about those that the ones before it left: as the allocator does it. What
+comes out is judged by the rules of `expressions`, `selections` and `demands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from dibs.cel import CompileError, EvaluationError, parse
+from dibs.client.dump import Entry, Loaded
+from dibs.lint import catalog, inputs, reads
+from dibs.lint.catalog import NOTHING, Catalog
+from dibs.lint.inputs import Wish
+from dibs.lint.published import Published
+from dibs.lint.reads import Read
+from dibs.model import kinds
+from dibs.model.objects import DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from dibs.request import selectors
+from dibs.request.views import DeviceView
+
+# The API takes no longer ones, and says so by itself.
+MAX_EXPRESSION_BYTES = 10 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One selector where it stands. `class_name` is "" when it is the class's own."""
+
+    entry: Entry
+    path: str
+    text: str
+    class_name: str = ""
+
+    @property
+    def owner(self) -> str:
+        return kinds.name_of(self.entry.object)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one selector said of each device it was asked about; nothing if it has a `fault`.
+
+    `seen` is what the devices it was asked about publish.
+    """
+
+    written: Written
+    reads: tuple[Read, ...] = ()
+    fault: CompileError | None = None
+    seen: Catalog = NOTHING
+    among: tuple[Published, ...] = ()
+    matched: tuple[Published, ...] = ()
+    failed: tuple[tuple[Published, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One request or alternative, and the devices that would do.
+
+    `offered` are those its class selects, `fitting` those that its own selectors leave; both are
+    None when that can't be known: no such class in the input, or a selector that doesn't compile.
+    """
+
+    wish: Wish
+    path: str
+    name: str
+    request: ExactDeviceRequest | DeviceSubRequest
+    offered: tuple[Published, ...] | None
+    fitting: tuple[Published, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`by_class` has the devices of each class of the input whose selectors compile."""
+
+    trials: tuple[Trial, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    by_class: Mapping[str, tuple[Published, ...]] = field(default_factory=dict)
+
+
+def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
+    """Try every selector of every class, claim and template that is not allocated yet."""
+    found = _Surveyor()
+    by_class: dict[str, tuple[Published, ...]] = {}
+    for entry, cls in inputs.of_kind(loaded, DeviceClass):
+        left = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", devices)
+        if left is not None:
+            by_class[cls.metadata.name] = left
+    demands = []
+    for wish in inputs.wishes(loaded):
+        if wish.is_allocated:
+            continue
+        for path, name, request in requests(wish):
+            offered = by_class.get(request.device_class_name)
+            fitting = found.narrow(
+                wish.entry, f"{path}.selectors", request.selectors, request.device_class_name,
+                offered,
+            )  # fmt: skip
+            demands.append(Demand(wish, path, name, request, offered, fitting))
+    return Survey(tuple(found.trials), tuple(demands), by_class)
+
+
+def requests(wish: Wish) -> Iterator[tuple[str, str, ExactDeviceRequest | DeviceSubRequest]]:
+    """Yield path, name ("gpu" or "gpu/small") and content of each request and alternative."""
+    for index, request in enumerate(wish.spec.devices.requests):
+        path = f"{wish.root}.devices.requests[{index}]"
+        if request.exactly is not None:
+            yield f"{path}.exactly", request.name, request.exactly
+        for sub_index, sub in enumerate(request.first_available):
+            yield f"{path}.firstAvailable[{sub_index}]", f"{request.name}/{sub.name}", sub
+
+
+class _Surveyor:
+    """Remembers what was asked already: many claims are alike."""
+
+    def __init__(self) -> None:
+        self.trials: list[Trial] = []
+        self.known: dict[tuple[str, ...], Trial] = {}
+
+    def narrow(
+        self,
+        entry: Entry,
+        path: str,
+        written_selectors: tuple[DeviceSelector, ...],
+        class_name: str,
+        devices: tuple[Published, ...] | None,
+    ) -> tuple[Published, ...] | None:
+        """Try the selectors one after the other; return the devices that all of them match."""
+        left = devices
+        chain: tuple[str, ...] = (class_name,)
+        for index, selector in enumerate(written_selectors):
+            text = selector.cel.expression if selector.cel else ""
+            if not text or len(text.encode()) > MAX_EXPRESSION_BYTES:
+                left = None  # the rules of the API say so
+                continue
+            chain += (text,)
+            written = Written(entry, f"{path}[{index}].cel.expression", text, class_name)
+            if chain not in self.known:
+                self.known[chain] = tried(written, left or ())
+            trial = replace(self.known[chain], written=written)
+            self.trials.append(trial)
+            left = None if trial.fault or left is None else trial.matched
+        return left
+
+
+def tried(written: Written, among: tuple[Published, ...]) -> Trial:
+    """Compile one selector and ask it about each device."""
+    try:
+        found = reads.reads(parse.parse(written.text))
+    except CompileError as fault:
+        return Trial(written, fault=fault)
+    try:
+        selector = selectors.compile(written.text)
+    except CompileError as fault:
+        return Trial(written, found, fault)
+    matched: list[Published] = []
+    failed: list[tuple[Published, str]] = []
+    for each in among:
+        try:
+            fits, _ = selector.decide(DeviceView.of(each.id.driver, each.device))
+        except EvaluationError as error:
+            failed.append((each, error.text))
+            continue
+        if fits:
+            matched.append(each)
+    return Trial(written, found, None, catalog.of(among), among, tuple(matched), tuple(failed))
