@@ -1,8 +1,8 @@
-"""What the API server fills in before it looks at an object.
+"""What the API server fills in when a field is left out: mode, count, operator, limit.
 
-Go types without a pointer can't tell "0" from "not written", so neither do we: a count of 0 is
-one device. `timeAdded` of a taint is not filled in here, for want of a clock.
-Source: defaulting of resource.k8s.io.
+Separate from decoding, so that an object can be shown and checked as it was written. Times
+(`timeAdded`) come from a clock and are not filled in here.
+Source: defaults of resource.k8s.io/v1; KEP-4381, KEP-5055, KEP-5677.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from msgspec.structs import replace
 
 from dibs.model.kinds import Known
 from dibs.model.objects import (
-    DeviceClaim,
     DeviceRequest,
-    DeviceRequestAllocationResult,
     DeviceSubRequest,
     DeviceToleration,
     ExactDeviceRequest,
@@ -26,59 +24,58 @@ from dibs.model.objects import (
     ResourcePoolStatusRequest,
 )
 
+Item = TypeVar("Item", bound=Known)
+
 EXACT_COUNT = "ExactCount"
-EQUAL = "Equal"
-POOL_STATUS_LIMIT = 100
-
-AnyRequest = TypeVar("AnyRequest", ExactDeviceRequest, DeviceSubRequest)
+_POOL_STATUS_LIMIT = 100
 
 
-def with_defaults(item: Known) -> Known:
-    """Return the object with allocation modes, counts, operators and limits filled in."""
-    match item:
-        case ResourceClaim():
-            return replace(item, spec=_spec(item.spec), status=_status(item.status))
-        case ResourceClaimTemplate():
-            return replace(item, spec=replace(item.spec, spec=_spec(item.spec.spec)))
-        case ResourcePoolStatusRequest() if item.spec.limit is None:
-            return replace(item, spec=replace(item.spec, limit=POOL_STATUS_LIMIT))
+def apply(item: Item) -> Item:
+    """Return the object as the API server would store it; the same one if nothing was missing."""
+    if isinstance(item, ResourceClaim):
+        return replace(item, spec=_claim_spec(item.spec), status=_status(item.status))
+    if isinstance(item, ResourceClaimTemplate):
+        return replace(item, spec=replace(item.spec, spec=_claim_spec(item.spec.spec)))
+    if isinstance(item, ResourcePoolStatusRequest) and item.spec.limit is None:
+        return replace(item, spec=replace(item.spec, limit=_POOL_STATUS_LIMIT))
     return item
 
 
-def of_request(wanted: AnyRequest) -> AnyRequest:
-    mode = wanted.allocation_mode or EXACT_COUNT
-    count = wanted.count or (1 if mode == EXACT_COUNT else 0)
-    tolerations = tuple(map(of_toleration, wanted.tolerations))
-    return replace(wanted, allocation_mode=mode, count=count, tolerations=tolerations)
+def _claim_spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
+    requests = tuple(_request(request) for request in spec.devices.requests)
+    return replace(spec, devices=replace(spec.devices, requests=requests))
 
 
-def of_toleration(toleration: DeviceToleration) -> DeviceToleration:
-    return toleration if toleration.operator else replace(toleration, operator=EQUAL)
-
-
-def _spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
-    devices: DeviceClaim = spec.devices
-    return replace(spec, devices=replace(devices, requests=tuple(map(_request, devices.requests))))
+def _status(status: ResourceClaimStatus) -> ResourceClaimStatus:
+    """The tolerations that an allocation copied."""
+    if status.allocation is None:
+        return status
+    devices = status.allocation.devices
+    results = tuple(
+        replace(result, tolerations=tuple(map(_toleration, result.tolerations)))
+        for result in devices.results
+    )
+    allocation = replace(status.allocation, devices=replace(devices, results=results))
+    return replace(status, allocation=allocation)
 
 
 def _request(request: DeviceRequest) -> DeviceRequest:
     return replace(
         request,
-        exactly=of_request(request.exactly) if request.exactly else None,
-        first_available=tuple(map(of_request, request.first_available)),
+        exactly=_ask(request.exactly) if request.exactly else None,
+        first_available=tuple(_ask(ask) for ask in request.first_available),
     )
 
 
-def _status(status: ResourceClaimStatus) -> ResourceClaimStatus:
-    if not status.allocation:
-        return status
-    devices = status.allocation.devices
-    results = tuple(map(_result, devices.results))
-    return replace(
-        status,
-        allocation=replace(status.allocation, devices=replace(devices, results=results)),
-    )
+Ask = TypeVar("Ask", ExactDeviceRequest, DeviceSubRequest)
 
 
-def _result(result: DeviceRequestAllocationResult) -> DeviceRequestAllocationResult:
-    return replace(result, tolerations=tuple(map(of_toleration, result.tolerations)))
+def _ask(ask: Ask) -> Ask:
+    mode = ask.allocation_mode or EXACT_COUNT
+    count = 1 if mode == EXACT_COUNT and ask.count == 0 else ask.count
+    tolerations = tuple(_toleration(toleration) for toleration in ask.tolerations)
+    return replace(ask, allocation_mode=mode, count=count, tolerations=tolerations)
+
+
+def _toleration(toleration: DeviceToleration) -> DeviceToleration:
+    return toleration if toleration.operator else replace(toleration, operator="Equal")

@@ -11,9 +11,8 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from dibs.model import kinds
+from dibs.model import defaults, kinds
 from dibs.model.core import Namespace, Node, Pod
-from dibs.model.defaults import with_defaults
 from dibs.model.kinds import Known
 from dibs.model.objects import (
     DeviceClass,
@@ -59,7 +58,7 @@ def validate_status(
 
     Only the status of `item` counts; its spec should be the old one.
     """
-    new, before = with_defaults(item), with_defaults(old)
+    new, before = defaults.apply(item), defaults.apply(old)
     changed = metadata.updated(new.metadata, before.metadata)
     return distinct((*changed, *_status(new, before, context)))
 
@@ -69,7 +68,7 @@ def validate_as_found(item: Known, *, context: Context = NO_CONTEXT) -> tuple[Fi
 
     The status is checked as if it were written now, to the same object without one.
     """
-    new = with_defaults(item)
+    new = defaults.apply(item)
     found = (*_metadata(new, None), *_spec(new, None, context))
     return distinct((*found, *_status(new, _without_status(new), context)))
 
@@ -81,7 +80,7 @@ def distinct(found: Iterable[FieldFault]) -> tuple[FieldFault, ...]:
 
 def _defaulted(item: Known, old: Known | None) -> tuple[Known, Known | None]:
     assert old is None or type(old) is type(item), f"{type(old)} became {type(item)}"
-    return with_defaults(item), with_defaults(old) if old is not None else None
+    return defaults.apply(item), defaults.apply(old) if old is not None else None
 
 
 def _metadata(item: Known, old: Known | None) -> Faults:
