@@ -5,10 +5,9 @@ The answer goes to stdout, who waits and why to stderr (or into the table). Exit
 
 from __future__ import annotations
 
-from typing import Literal
-
 import click
 
+from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
 from dibs.cli.commands import COMMANDS
 from dibs.cli.main import NO, YES
@@ -30,7 +29,7 @@ from dibs.view import plans, words
 def command(
     paths: tuple[str, ...],
     no_validate: bool,
-    order: Literal["first-fit", "packed"],
+    order: Order,
     node: str,
     form: str | None,
 ) -> int:

@@ -20,6 +20,9 @@ COMMANDS = {
     "version": "Print the version.",
 }
 
+# `conform` and `conform_cel` speak the protocol; `conforming` has their command lines.
+MODULES = {"conform": "conforming"}
+
 
 class Commands(click.Group):
     """A group that imports `dibs.cli.<name>` only when that command is run."""
@@ -30,7 +33,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"dibs.cli.{cmd_name}").command
+        module = MODULES.get(cmd_name, cmd_name)
+        command = importlib.import_module(f"dibs.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
 
 import click
 
+from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
 from dibs.cli.commands import COMMANDS
 from dibs.cli.main import NO, YES
@@ -35,7 +35,7 @@ def command(
     namespace: str,
     paths: tuple[str, ...],
     no_validate: bool,
-    order: Literal["first-fit", "packed"],
+    order: Order,
     verbose: bool,
     form: str | None,
 ) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from typing import assert_never
 
 import msgspec
 
 from dibs.allocate import allocator
+from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node, Pod
@@ -51,11 +52,12 @@ DONE = ("Succeeded", "Failed")
 class Options:
     """How to decide, resolved at the door. `node` restricts placement to one node.
 
-    `first-fit` takes nodes by name, `packed` those first that have the fewest free devices.
+    `first-fit` takes nodes by name, `packed` those first that have the fewest free devices;
+    inside a node the order is the allocator's.
     """
 
     features: Features = ALL
-    order: Literal["first-fit", "packed"] = "first-fit"
+    order: Order = "first-fit"
     node: str = ""
 
 

@@ -1,7 +1,7 @@
 """Everything that is known at one moment, indexed once and never changed.
 
-It decides what a set of objects means together: the namespace an object without one is in, the
-taints that rules put on devices, which nodes there are. It decides no placement (`pods`), and
+It decides what a set of objects means together: the namespace an object without one is in, what
+the API server would fill in, the taints that rules put on devices, which nodes there are. It decides no placement (`pods`), and
 builds neither pools (`supply.pools`) nor the ledger (`supply.ledger`).
 """
 
@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from dibs.model import defaults
 from dibs.model.core import Namespace, Node, Pod
 from dibs.model.meta import ObjectMeta
 from dibs.model.objects import (
@@ -81,9 +82,9 @@ class Snapshot:
                 case Pod():
                     pods.append(in_namespace(thing))
                 case ResourceClaim():
-                    claims.append(in_namespace(thing))
+                    claims.append(in_namespace(defaults.apply(thing)))
                 case ResourceClaimTemplate():
-                    templates.append(in_namespace(thing))
+                    templates.append(in_namespace(defaults.apply(thing)))
                 case DeviceClass():
                     classes.append(thing)
                 case ResourceSlice():

@@ -208,7 +208,25 @@ def settled(account: Account, decision: Settled) -> Tree:
         return Tree(f"{subject} {ended(pod)}: it needs no devices")
     if not decision.claims:
         return Tree(f"{subject} is on {decision.node}, and uses no claim")
-    return Tree(f"{subject} is on {decision.node}", children)
+    return Tree(f"{subject} is on {decision.node}", children + unreserved(account, decision, pod))
+
+
+def unreserved(account: Account, decision: Settled, pod: Pod) -> tuple[Tree, ...]:
+    """The claims that the kubelet will not let the Pod use yet."""
+    known = account.before.snapshot.claims
+    missing = [
+        str(key)
+        for use in decision.claims
+        if (key := key_of(use.claim.metadata)) in known
+        and not pod_claims.is_reserved(known[key], pod)
+    ]
+    if not missing:
+        return ()
+    text = (
+        f"it is not in status.reservedFor of {words.listed(missing)}: the kubelet refuses it until "
+        "the resourceclaim controller has added it, which happens to Pods with a preset nodeName"
+    )
+    return (Tree(text, tone="bad"),)
 
 
 def ended(pod: Pod) -> str:
