@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dibs.model.meta import Object, ObjectMeta
+from dibs.model.meta import Int32, Int64, Object, ObjectMeta
 from dibs.values.quantity import Quantity
 
 
@@ -81,7 +81,7 @@ class PodToleration(Partial, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
     rest: Mapping[str, Any] = {}
 
 
@@ -93,10 +93,10 @@ class PodSchedulingGroup(Partial, frozen=True):
 class PodSpec(Partial, frozen=True):
     node_name: str = ""
     node_selector: Mapping[str, str] = {}
-    # Kept as read: `schedule` looks only at nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.
+    # Kept as read: `schedule` looks only at the required node affinity.
     affinity: Any = None
     tolerations: tuple[PodToleration, ...] = ()
-    priority: int | None = None
+    priority: Int32 | None = None
     scheduler_name: str = ""
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()

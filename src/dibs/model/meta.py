@@ -7,9 +7,13 @@ Source: meta/v1 and the parts of core/v1 that both sides of the model use.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+# A number beyond the range of its Go type is a fault of decoding, as in the API server.
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 
 class Object(
@@ -39,10 +43,10 @@ class ObjectMeta(Object, frozen=True):
     self_link: str = ""
     uid: str = ""
     resource_version: str = ""
-    generation: int = 0
+    generation: Int64 = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
+    deletion_grace_period_seconds: Int64 | None = None
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
@@ -53,7 +57,7 @@ class ObjectMeta(Object, frozen=True):
 class Condition(Object, frozen=True):
     type: str = ""
     status: str = ""
-    observed_generation: int = 0
+    observed_generation: Int64 = 0
     last_transition_time: str | None = None
     reason: str = ""
     message: str = ""

@@ -15,7 +15,15 @@ from typing import Any
 
 import msgspec
 
-from dibs.model.meta import Condition, LabelSelectorRequirement, NodeSelector, Object, ObjectMeta
+from dibs.model.meta import (
+    Condition,
+    Int32,
+    Int64,
+    LabelSelectorRequirement,
+    NodeSelector,
+    Object,
+    ObjectMeta,
+)
 from dibs.values.quantity import Quantity
 
 __all__ = ["Condition", "LabelSelectorRequirement", "NodeSelector", "ObjectMeta"]
@@ -60,12 +68,12 @@ class DeviceCounterConsumption(Object, frozen=True):
 class DeviceAttribute(Object, frozen=True):
     """Exactly one is set. A version stays text here: `request` parses it for CEL."""
 
-    int_: int | None = msgspec.field(default=None, name="int")
+    int_: Int64 | None = msgspec.field(default=None, name="int")
     bool_: bool | None = msgspec.field(default=None, name="bool")
     string: str | None = None
     version: str | None = None
     # KEP-5491
-    ints: tuple[int, ...] | None = None
+    ints: tuple[Int64, ...] | None = None
     bools: tuple[bool, ...] | None = None
     strings: tuple[str, ...] | None = None
     versions: tuple[str, ...] | None = None
@@ -138,8 +146,8 @@ class Device(Object, frozen=True):
 
 class ResourcePool(Object, frozen=True):
     name: str = ""
-    generation: int = 0
-    resource_slice_count: int = 0
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
 
 
 class ResourceSliceSpec(Object, frozen=True):
@@ -204,7 +212,7 @@ class DeviceToleration(Object, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class CapacityRequirements(Object, frozen=True):
@@ -222,7 +230,7 @@ class ExactDeviceRequest(Object, frozen=True):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
@@ -236,7 +244,7 @@ class DeviceSubRequest(Object, frozen=True):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
-    count: int = 0
+    count: Int64 = 0
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
     derived_attributes: tuple[DerivedAttribute, ...] = ()
@@ -376,15 +384,15 @@ class DeviceTaintRule(Object, frozen=True):
 class ResourcePoolStatusRequestSpec(Object, frozen=True):
     driver: str = ""
     pool_name: str | None = None
-    limit: int | None = None
+    limit: Int32 | None = None
     default_partition_type_attribute: str | None = None
 
 
 class PartitionTypeStatus(Object, frozen=True):
     attribute: str = ""
     type: str = ""
-    total: int = 0
-    allocatable: int = 0
+    total: Int32 = 0
+    allocatable: Int32 = 0
 
 
 class ShareableCapacityStatus(Object, frozen=True):
@@ -395,20 +403,20 @@ class ShareableCapacityStatus(Object, frozen=True):
 
 
 class ShareableSummaryStatus(Object, frozen=True):
-    fully_available_devices: int = 0
-    partially_available_devices: int = 0
+    fully_available_devices: Int32 = 0
+    partially_available_devices: Int32 = 0
     capacity: tuple[ShareableCapacityStatus, ...] = ()
 
 
 class PoolStatus(Object, frozen=True):
     driver: str = ""
     pool_name: str = ""
-    generation: int = 0
-    resource_slice_count: int | None = None
-    total_devices: int | None = None
-    allocated_devices: int | None = None
-    available_devices: int | None = None
-    unavailable_devices: int | None = None
+    generation: Int64 = 0
+    resource_slice_count: Int32 | None = None
+    total_devices: Int32 | None = None
+    allocated_devices: Int32 | None = None
+    available_devices: Int32 | None = None
+    unavailable_devices: Int32 | None = None
     node_name: str | None = None
     validation_error: str | None = None
     partition_summary: tuple[PartitionTypeStatus, ...] = ()
@@ -416,7 +424,7 @@ class PoolStatus(Object, frozen=True):
 
 
 class ResourcePoolStatusRequestStatus(Object, frozen=True):
-    pool_count: int | None = None
+    pool_count: Int32 | None = None
     pools: tuple[PoolStatus, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
