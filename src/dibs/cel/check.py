@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dibs.cel import types, unify
+from dibs.cel import messages, types, unify
 from dibs.cel.ast import (
     Call,
     Fold,
@@ -205,6 +205,8 @@ class _Checker:
     def call(self, node: Call) -> Type:
         if node.function == "_?._":
             return self.optional_select(node)
+        if node.function in ("_&&_", "_||_"):
+            return self.logical(node)
         for arg in node.args:
             self.check(arg)
         target, function = node.target, node.function
@@ -220,6 +222,13 @@ class _Checker:
             self.fault(text, node.at, node.span)
             return unify.ERROR
         return self.resolved(node, name, target)
+
+    def logical(self, node: Call) -> Type:
+        for arg in node.args:
+            self.check_as(arg, types.BOOL)
+        overloads = self.environment.functions[node.function]
+        self.calls[node.id] = Resolution(node.function, overloads, None, tuple(node.args))
+        return types.BOOL
 
     def optional_select(self, node: Call) -> Type:
         operand, key = node.args
@@ -332,7 +341,7 @@ class _Checker:
             text = f"undeclared reference to '{node.type_name}' (in container '')"
             self.fault(text, node.at, node.span)
             return unify.ERROR
-        return self.environment.type_names.get(name, Type(name))
+        return messages.RESULTS.get(name, Type(name))
 
     # --- loops ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dibs.cel import types
+from dibs.cel import control, messages, types
 from dibs.cel.declare import Library, Overload
 from dibs.cel.types import Type
 
@@ -59,14 +59,15 @@ class Environment:
         objects: Mapping[str, Mapping[str, Type]] | None = None,
     ) -> Environment:
         functions: dict[str, list[Overload]] = {}
-        for library in libraries:
+        for library in (control.LIBRARY, *libraries):
             for overload in library.overloads:
                 functions.setdefault(overload.function, []).append(overload)
+        known = {**messages.FIELDS, **(objects or {})}
         return cls(
             {variable.name: variable for variable in variables},
             {name: tuple(overloads) for name, overloads in functions.items()},
-            dict(objects or {}),
-            {**_TYPE_NAMES, **{name: Type(name) for name in objects or ()}},
+            known,
+            {**{name: Type(name) for name in known}, **_TYPE_NAMES},
         )
 
 

@@ -30,7 +30,9 @@ def is_open(each: Type) -> bool:
     return is_dynamic(each) or each == ERROR
 
 
-def assignable(bindings: Bindings, given: Iterable[Type], wanted: Sequence[Type]) -> Bindings | None:
+def assignable(
+    bindings: Bindings, given: Iterable[Type], wanted: Sequence[Type]
+) -> Bindings | None:
     """Say whether `given` fit `wanted` pairwise; the bindings under which they do, or None."""
     found = dict(bindings)
     given = tuple(given)

@@ -19,6 +19,8 @@ class EvaluationError(Exception):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
+        # What the evaluation had cost by then; known where a whole program is evaluated.
+        self.cost = 0
 
 
 class CostLimitExceeded(EvaluationError):

@@ -1,0 +1,332 @@
+"""Calls: operands evaluated and charged as upstream does it, the overload chosen, the call made.
+
+With one or two operands both are evaluated whatever happens, and the call is charged; with more,
+or where several overloads fit, the first failing operand ends it and the call is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dibs.cel import prices, runtime
+from dibs.cel.code import Code, Evaluate, Run
+from dibs.cel.declare import Overload
+from dibs.cel.prices import Price
+from dibs.cel.runtime import CLASSES, CostLimitExceeded, EvaluationError, Value
+from dibs.cel.types import Type
+
+# Functions that upstream defines as a whole and not by overload: they evaluate both operands.
+_WHOLE = frozenset(("@in", "size", "contains", "matches", "startsWith", "endsWith"))
+_WITH_PATTERN = frozenset(("matches", "find", "findAll"))
+# Reading a constant text once is enough; the charge is made each time.
+_SETTLED = frozenset(
+    ("quantity", "isQuantity", "semver", "isSemver", "ip", "isIP", "cidr", "isCIDR", "url", "isURL")
+)
+
+
+def of(
+    function: str,
+    overloads: tuple[Overload, ...],
+    operands: Sequence[Code],
+    given: Sequence[Type],
+) -> Code:
+    """Compile a call. `given` are the static types of the operands."""
+    call = dispatcher(function, overloads, given)
+    price = prices.of_call(function, overloads)
+    is_whole = len(overloads) == 1 or function in _WHOLE or not function[0].isalpha()
+    if function in _WITH_PATTERN and operands[1].is_constant:
+        is_whole = False
+    if len(operands) == 1 and is_whole:
+        made = _unary(call, operands[0].run, price)
+    elif len(operands) == 2 and is_whole:
+        made = _binary(call, operands[0], operands[1], price)
+    else:
+        made = _in_turn(call, tuple(operand.run for operand in operands), price)
+    if function in _SETTLED and all(operand.is_constant for operand in operands):
+        return Code.of(_settled(made))
+    return Code.of(made)
+
+
+def _settled(made: Evaluate) -> Evaluate:
+    """Make the call now, and from then on only charge for it; one that fails, fails each time."""
+    trial = Run({}, 0)
+    try:
+        value = made(trial)
+    except EvaluationError:
+        return made
+    cost = trial.cost
+    if cost == 1:
+
+        def run_for_one(run: Run) -> Value:
+            run.cost += 1
+            return value
+
+        return run_for_one
+
+    def run(run: Run) -> Value:
+        run.charge(cost)
+        return value
+
+    return run
+
+
+# --- operands and charge --------------------------------------------------------------------------
+
+
+def _unary(call: Callable[..., Value], operand: Evaluate, price: Price) -> Evaluate:
+    if price is prices.UNIT:
+
+        def run_for_one(run: Run) -> Value:
+            try:
+                value = operand(run)
+            except EvaluationError:
+                run.cost += 1
+                raise
+            run.cost += 1
+            return call(value)
+
+        return run_for_one
+
+    def run(run: Run) -> Value:
+        try:
+            value = operand(run)
+        except CostLimitExceeded:
+            raise
+        except EvaluationError:
+            _charge_failed(run, price, (None,))
+            raise
+        return _made(run, call, (value,), price)
+
+    return run
+
+
+def _binary(call: Callable[..., Value], left: Code, right: Code, price: Price) -> Evaluate:
+    first, second = left.run, right.run
+    if price is prices.UNIT:
+        if right.is_constant:
+            return _unit_with_constant(call, first, right.value)
+
+        def run_for_one(run: Run) -> Value:
+            try:
+                one = first(run)
+            except EvaluationError as error:
+                _evaluate_too(run, second, error)
+                run.cost += 1
+                raise
+            try:
+                other = second(run)
+            except EvaluationError:
+                run.cost += 1
+                raise
+            run.cost += 1
+            return call(one, other)
+
+        return run_for_one
+
+    def run(run: Run) -> Value:
+        try:
+            one = first(run)
+        except EvaluationError as error:
+            other = _evaluate_too(run, second, error)
+            _charge_failed(run, price, (None, other))
+            raise
+        try:
+            other = second(run)
+        except CostLimitExceeded:
+            raise
+        except EvaluationError:
+            _charge_failed(run, price, (one, None))
+            raise
+        return _made(run, call, (one, other), price)
+
+    return run
+
+
+def _unit_with_constant(call: Callable[..., Value], first: Evaluate, other: Value) -> Evaluate:
+    def run(run: Run) -> Value:
+        try:
+            one = first(run)
+        except EvaluationError:
+            run.cost += 1
+            raise
+        run.cost += 1
+        return call(one, other)
+
+    return run
+
+
+def _in_turn(call: Callable[..., Value], operands: tuple[Evaluate, ...], price: Price) -> Evaluate:
+    """The first operand that fails ends it, and nothing is charged for the call."""
+
+    def run(run: Run) -> Value:
+        return _made(run, call, [operand(run) for operand in operands], price)
+
+    return run
+
+
+def _evaluate_too(run: Run, operand: Evaluate, error: EvaluationError) -> Value:
+    """The other operand's charges are due although the first has failed."""
+    if isinstance(error, CostLimitExceeded):
+        raise error
+    try:
+        return operand(run)
+    except CostLimitExceeded:
+        raise
+    except EvaluationError:
+        return None
+
+
+def _made(run: Run, call: Callable[..., Value], values: Sequence[Value], price: Price) -> Value:
+    if price.of_operands is not None:
+        run.charge(price.of_operands(values))
+        return call(*values)
+    if price.of_result is None:
+        run.cost += 1
+        return call(*values)
+    try:
+        result = call(*values)
+    except CostLimitExceeded:
+        raise
+    except EvaluationError:
+        run.charge(price.of_result(values, None))
+        raise
+    run.charge(price.of_result(values, result))
+    return result
+
+
+def _charge_failed(run: Run, price: Price, values: Sequence[Value]) -> None:
+    if price.of_operands is not None:
+        run.charge(price.of_operands(values))
+    elif price.of_result is not None:
+        run.charge(price.of_result(values, None))
+    else:
+        run.cost += 1
+
+
+# --- which overload -------------------------------------------------------------------------------
+
+_Fits = Callable[[Value], bool]
+
+
+def dispatcher(
+    function: str, overloads: tuple[Overload, ...], given: Sequence[Type]
+) -> Callable[..., Value]:
+    """A callable that takes values of any class and runs the overload they fit."""
+    if len(overloads) == 1:
+        (overload,) = overloads
+        guards = [
+            None if param == static and param.name in _SURE else fits(param)
+            for param, static in zip(overload.params, given, strict=True)
+        ]
+        if not any(guards):
+            return overload.call
+        return _guarded(function, overload, guards)
+    if not any(param.params for overload in overloads for param in overload.params):
+        return _by_class(function, overloads)
+    return _first_fitting(function, overloads)
+
+
+# Static types that say all about the class of the value.
+_SURE = frozenset(CLASSES) - {"list", "map", "null"}
+
+
+def fits(wanted: Type) -> _Fits | None:
+    """A test of a value against a parameter's type; None when anything will do.
+
+    Of a list only the first element is looked at, of a map the first entry, as upstream does.
+    """
+    classes = CLASSES.get(wanted.name)
+    if classes is None or wanted.is_parameter:
+        return None
+    inner = [fits(param) for param in wanted.params]
+    if wanted.name == "list" and inner[0]:
+        element = inner[0]
+        return lambda value: type(value) is tuple and (not value or element(value[0]))
+    if wanted.name == "map" and any(inner):
+        return lambda value: type(value) in classes and _first_entry_fits(value, inner)
+    if len(classes) == 1:
+        (only,) = classes
+        return lambda value: type(value) is only
+    return lambda value: type(value) in classes
+
+
+def _first_entry_fits(entries: runtime.Map, tests: Sequence[_Fits | None]) -> bool:
+    for key in runtime.keys_of(entries):
+        pair = (key, runtime.lookup(entries, key))
+        return all(test is None or test(value) for test, value in zip(tests, pair, strict=True))
+    return True
+
+
+def _guarded(
+    function: str, overload: Overload, guards: Sequence[_Fits | None]
+) -> Callable[..., Value]:
+    call = overload.call
+    if len(guards) == 1 and guards[0]:
+        guard = guards[0]
+
+        def call_one(value: Value) -> Value:
+            if not guard(value):
+                raise no_overload(function, (value,), overload.is_member)
+            return call(value)
+
+        return call_one
+
+    def call_all(*values: Value) -> Value:
+        for value, guard in zip(values, guards, strict=True):
+            if guard is not None and not guard(value):
+                raise no_overload(function, values, overload.is_member)
+        return call(*values)
+
+    return call_all
+
+
+def _by_class(function: str, overloads: tuple[Overload, ...]) -> Callable[..., Value]:
+    """Overloads that differ by class alone: the choice is remembered by the operands' classes."""
+    chosen: dict[tuple[type, ...], Callable[..., Value]] = {}
+    choose = _first_fitting(function, overloads)
+
+    def call(*values: Value) -> Value:
+        known = chosen.get(tuple(map(type, values)))
+        if known is not None:
+            return known(*values)
+        for overload in overloads:
+            if _all_fit(overload, values):
+                chosen[tuple(map(type, values))] = overload.call
+                break
+        return choose(*values)
+
+    return call
+
+
+def _first_fitting(function: str, overloads: tuple[Overload, ...]) -> Callable[..., Value]:
+    tests = [(overload.call, [fits(param) for param in overload.params]) for overload in overloads]
+    is_member = overloads[0].is_member
+
+    def call(*values: Value) -> Value:
+        for run, guards in tests:
+            for value, guard in zip(values, guards, strict=True):
+                if guard is not None and not guard(value):
+                    break
+            else:
+                return run(*values)
+        raise no_overload(function, values, is_member)
+
+    return call
+
+
+def _all_fit(overload: Overload, values: Sequence[Value]) -> bool:
+    tests = (fits(param) for param in overload.params)
+    return all(test is None or test(value) for test, value in zip(tests, values, strict=True))
+
+
+def no_overload(function: str, values: Sequence[Value], is_member: bool) -> EvaluationError:
+    """`no such overload`, with the classes that were met where upstream names them."""
+    if not function[0].isalpha():
+        return runtime.no_overload(function if function in _NAMED else "")
+    names = [runtime.type_name(value) for value in values]
+    if is_member:
+        return runtime.no_overload(f"{names[0]}.{function}({', '.join(names[1:])})")
+    return runtime.no_overload(f"{function}({', '.join(names)})")
+
+
+_NAMED = frozenset(("_<_", "_<=_", "_>_", "_>=_", "_+_", "_-_", "_*_", "_/_", "_%_", "!_", "-_"))

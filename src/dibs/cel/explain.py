@@ -1,0 +1,328 @@
+"""Why an expression came out as it did: the smallest part that decided, and what it saw.
+
+The parts are evaluated again, one by one, so this is for people and not for every device. Texts
+are plain English for the common shapes; for others the part and its values stand for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from dibs.cel import ast, runtime
+from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, Node, Select
+from dibs.cel.code import Run
+from dibs.cel.faults import Span
+from dibs.cel.folds import UNSET
+from dibs.cel.program import Program
+from dibs.cel.runtime import EvaluationError, Map, Value
+
+Verdict = OneOf["true", "false", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An operand as written, and the value it had."""
+
+    text: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A key that was asked for: the path to it, and the keys that are there instead."""
+
+    path: tuple[str, ...]
+    present: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`text` at `span` decided, with `operands`; `parts` are its arms when several did together."""
+
+    verdict: Verdict
+    text: str
+    span: Span
+    phrase: str
+    operands: tuple[Seen, ...] = ()
+    parts: tuple[Why, ...] = ()
+    missing: Missing | None = None
+
+
+def why(program: Program, activation: Mapping[str, Value]) -> Why:
+    """Find what decided. Never raises: an error is what decided, too."""
+    return _Inquiry(program, activation).decided(program.root)
+
+
+def failed(program: Program, text: str) -> Why:
+    """The answer when evaluation could not even begin."""
+    return Why("error", program.expression, program.root.span, text)
+
+
+class _Inquiry:
+    def __init__(self, program: Program, activation: Mapping[str, Value]) -> None:
+        self.program = program
+        self.activation = activation
+        self.run = Run(activation, program.compiled.slots)
+
+    def decided(self, node: Node) -> Why:
+        answer = self.value(node)
+        match node:
+            case Call(function="_&&_" | "_||_"):
+                return self.terms(node, answer)
+            case Call(function="_?_:_", args=[condition, truthy, falsy]):
+                chosen = self.value(condition)
+                if isinstance(chosen, bool):
+                    return self.decided(truthy if chosen else falsy)
+                return self.decided(condition)
+            case Call(function="!_", args=[operand]) if not isinstance(answer, EvaluationError):
+                return self.negated(node, operand, answer)
+            case Fold() if ast.is_bind(node):
+                self.run.slots[self.program.compiled.bound[node.id]] = UNSET
+                return self.decided(node.result)
+        if isinstance(answer, EvaluationError):
+            return self.error(node, answer)
+        return self.leaf(node, answer)
+
+    def value(self, node: Node) -> Value | EvaluationError:
+        """Evaluate a part; an error is returned. Each part may cost as much as the whole may."""
+        code = self.program.compiled.codes.get(node.id)
+        if code is None:
+            return None
+        self.run.cost = 0
+        try:
+            return code.run(self.run)
+        except EvaluationError as error:
+            return error
+
+    def text(self, node: Node) -> str:
+        return self.program.expression[node.span.start : node.span.end]
+
+    # --- logic --------------------------------------------------------------------------------
+
+    def terms(self, node: Call, answer: Value | EvaluationError) -> Why:
+        terms = list(_flat(node, node.function))
+        decisive = node.function == "_||_"
+        if answer is decisive:
+            return self.decided(next(term for term in terms if self.value(term) is decisive))
+        if isinstance(answer, EvaluationError):
+            return self.decided(next(term for term in terms if not _is_bool(self.value(term))))
+        parts = tuple(self.decided(term) for term in terms)
+        verdict = _verdict(answer)
+        phrase = " and ".join(part.phrase for part in parts)
+        return Why(verdict, self.text(node), node.span, phrase, (), parts)
+
+    def negated(self, node: Call, operand: Node, answer: Value) -> Why:
+        inner = self.decided(operand)
+        return Why(
+            _verdict(answer),
+            self.text(node),
+            node.span,
+            f"{inner.phrase}, selector wants the opposite" if not answer else inner.phrase,
+            inner.operands,
+            inner.parts,
+            inner.missing,
+        )
+
+    # --- errors -------------------------------------------------------------------------------
+
+    def error(self, node: Node, error: EvaluationError) -> Why:
+        """Go down to the part whose own parts are fine."""
+        for child in self.below(node):
+            found = self.value(child)
+            if isinstance(found, EvaluationError):
+                return self.error(child, found)
+        missing = self.missing_of(node)
+        operands = tuple(self.seen(child) for child in self.below(node) if not _is_plain(child))
+        return Why("error", self.text(node), node.span, error.text, operands, (), missing)
+
+    def below(self, node: Node) -> tuple[Node, ...]:
+        """Parts that can be evaluated on their own: not those inside of a loop."""
+        if isinstance(node, Fold):
+            return (node.range,)
+        return tuple(child for child in ast.children(node) if child.span != node.span)
+
+    def missing_of(self, node: Node) -> Missing | None:
+        path = _path(node)
+        if path is None or len(path) < 2:
+            return None
+        holder = self.at(path[:-1])
+        if not isinstance(holder, Map) or path[-1] in holder:
+            return None
+        return Missing(path, tuple(str(key) for key in holder))
+
+    def at(self, path: tuple[str, ...]) -> Value:
+        value: Value = self.activation
+        for name in path:
+            if not isinstance(value, Mapping) or name not in value:
+                return runtime.EMPTY_MAP
+            value = value[name]
+        return value
+
+    # --- what is true or false by itself ----------------------------------------------------------
+
+    def leaf(self, node: Node, answer: Value) -> Why:
+        verdict = _verdict(answer)
+        wants = "selector wants" if verdict == "false" else "as the selector wants"
+        operands: tuple[Seen, ...] = ()
+        missing = None
+        phrase = f"{self.text(node)} is {verdict}"
+        match node:
+            case Call(function=function, args=[left, right]) if function in _SIGNS:
+                left, sign, right = self.compared(left, function, right)
+                operands = (self.seen(left), self.seen(right))
+                phrase = _says(operands, sign, wants)
+            case Call(function="@in", args=[left, right]):
+                missing = self.absent(left, right) if verdict == "false" else None
+                operands = (self.seen(left), self.seen(right))
+                among = "one of" if isinstance(right, ListNode) else "one in"
+                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} {among} "
+                phrase += operands[1].value
+            case Call(target=target, args=args, function=function) if target is not None:
+                operands = tuple(self.seen(each) for each in (target, *args))
+                verb = _VERBS.get(function)
+                if verb and len(operands) == 2:
+                    phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} {verb} "
+                    phrase += operands[1].value
+            case Select(is_test=True):
+                missing = self.absent_field(node) if verdict == "false" else None
+            case Select() | Ident():
+                operands = (self.seen(node),)
+                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} true"
+            case Fold():
+                operands = (self.seen(node.range),)
+                phrase = f"{self.text(node)} is {verdict} for {operands[0].value}"
+        return Why(verdict, self.text(node), node.span, phrase, operands, (), missing)
+
+    def compared(self, left: Node, function: str, right: Node) -> tuple[Node, str, Node]:
+        """The sides with the sign between them; `a.compareTo(b) >= 0` is `a >= b`."""
+        if isinstance(left, Literal) and not isinstance(right, Literal):
+            left, right, function = right, left, _MIRRORED[function]
+        match left, right:
+            case Call(function="compareTo", target=target, args=[other]), Literal(
+                value=int(number)
+            ):
+                sign = _COMPARED.get((function, number))
+                if sign and target is not None:
+                    return target, sign, other
+        return left, _SIGNS[function], right
+
+    def absent(self, key: Node, holder: Node) -> Missing | None:
+        path = _path(holder)
+        name = self.value(key)
+        if path is None or not isinstance(name, str):
+            return None
+        found = self.value(holder)
+        return Missing((*path, name), tuple(map(str, found))) if isinstance(found, Map) else None
+
+    def absent_field(self, node: Select) -> Missing | None:
+        path = _path(node.operand)
+        found = self.value(node.operand)
+        if path is None or not isinstance(found, Map):
+            return None
+        return Missing((*path, node.field), tuple(map(str, found)))
+
+    def seen(self, node: Node) -> Seen:
+        return Seen(self.text(node), _shown(self.value(node)))
+
+
+_SIGNS = {"_==_": "=", "_!=_": "≠", "_<_": "<", "_<=_": "≤", "_>_": ">", "_>=_": "≥"}
+_MIRRORED = {
+    "_==_": "_==_",
+    "_!=_": "_!=_",
+    "_<_": "_>_",
+    "_<=_": "_>=_",
+    "_>_": "_<_",
+    "_>=_": "_<=_",
+}
+_COMPARED = {
+    ("_>=_", 0): "≥",
+    ("_>_", 0): ">",
+    ("_<=_", 0): "≤",
+    ("_<_", 0): "<",
+    ("_==_", 0): "=",
+    ("_!=_", 0): "≠",
+    ("_==_", 1): ">",
+    ("_==_", -1): "<",
+    ("_>=_", 1): ">",
+    ("_<=_", -1): "<",
+}
+_VERBS = {
+    "isGreaterThan": ">",
+    "isLessThan": "<",
+    "startsWith": "a start of",
+    "endsWith": "an end of",
+    "contains": "a part",
+    "matches": "a match of",
+    "includes": "it to include",
+}
+
+
+def _says(operands: tuple[Seen, ...], sign: str, wants: str) -> str:
+    left, right = operands
+    name = _name(left)
+    wanted = right.value if sign == "=" else f"{sign} {right.value}"
+    if not right.text.startswith(('"', "'")) and _is_name(right.text):
+        wanted = f"{sign} {_name(right)}, which is {right.value}"
+    return f"{name} is {left.value}, {wants} {wanted}"
+
+
+def _name(seen: Seen) -> str:
+    """What to call an operand: the last name of a path, else as it is written."""
+    text = seen.text.rstrip("]\"' ")
+    for mark in (".", '"', "'"):
+        head, found, tail = text.rpartition(mark)
+        if found and tail.replace("_", "").isalnum() and _is_name(head):
+            return tail
+    return seen.text
+
+
+def _is_name(text: str) -> bool:
+    """True for a path of names and constant keys."""
+    return "(" not in text and " " not in text and text[:1].isalpha()
+
+
+def _flat(node: Node, function: str) -> list[Node]:
+    if isinstance(node, Call) and node.function == function:
+        return [term for arg in node.args for term in _flat(arg, function)]
+    return [node]
+
+
+def _path(node: Node) -> tuple[str, ...] | None:
+    """`device.capacity["d"].memory` as names."""
+    names: list[str] = []
+    while True:
+        match node:
+            case Select(operand=operand, field=name):
+                names.append(name)
+                node = operand
+            case Call(function="_[_]" | "_?._" | "_[?_]", args=[operand, Literal(value=str(name))]):
+                names.append(name)
+                node = operand
+            case Ident(name=name):
+                return (name, *reversed(names))
+            case _:
+                return None
+
+
+def _is_plain(node: Node) -> bool:
+    return isinstance(node, Literal)
+
+
+def _is_bool(value: Value) -> bool:
+    return value is True or value is False
+
+
+def _verdict(value: Value) -> Verdict:
+    return "false" if value is False else "true"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, EvaluationError):
+        return f"an error ({value.text})"
+    if isinstance(value, runtime.Quantity):
+        return value.as_written
+    if isinstance(value, runtime.Semver):
+        return str(value)
+    return runtime.shown(value, 80)

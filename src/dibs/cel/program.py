@@ -1,0 +1,104 @@
+"""A compiled expression: evaluated, priced, asked what it reads.
+
+Compiling is parse → check → validate → plan, and each stage ends with all its faults. Everything
+here is immutable once made and may be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dibs.cel import ast, compile, estimate, parse, reads, stack, validate
+from dibs.cel.ast import Node
+from dibs.cel.check import Checked, check
+from dibs.cel.code import Instantiation, Run
+from dibs.cel.compile import Compiled
+from dibs.cel.environment import Environment
+from dibs.cel.faults import CompileError, Fault, Source
+from dibs.cel.prices import LIMIT
+from dibs.cel.reads import Read
+from dibs.cel.runtime import CostLimitExceeded, EvaluationError, Value
+from dibs.cel.types import Type
+
+# Deeper trees than this ask for more room on the stack before each evaluation.
+_SHALLOW = 60
+# Nested Python calls per level of the tree, at most.
+_FRAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One expression, ready to run. Make it with `compile_expression`."""
+
+    expression: str
+    result_type: Type
+    checked: Checked = field(repr=False, compare=False)
+    compiled: Compiled = field(repr=False, compare=False)
+    _max_cost: list[int] = field(default_factory=list, repr=False, compare=False)
+    _reads: list[frozenset[Read]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def root(self) -> Node:
+        return self.checked.root
+
+    @property
+    def max_cost(self) -> int:
+        """The most an evaluation can cost, by upstream's estimate; 2^64 - 1 when unbounded."""
+        if not self._max_cost:
+            self._max_cost.append(estimate.max_cost(self.checked))
+        return self._max_cost[0]
+
+    @property
+    def reads(self) -> frozenset[Read]:
+        """The paths from variables the result depends on.
+
+        A path is a tuple of names, ("device", "attributes", "d.example.com", "model"); a shorter
+        one means that all beneath may be read. Two activations that agree on them get one answer.
+        """
+        if not self._reads:
+            self._reads.append(reads.of(self.checked))
+        return self._reads[0]
+
+    def evaluate(self, activation: Mapping[str, Value]) -> tuple[Value, int]:
+        """The value and what it cost. Raises `EvaluationError`, with `cost` filled in."""
+        compiled = self.compiled
+        run = Run(activation, compiled.slots)
+        try:
+            value = compiled.root.run(run)
+        except CostLimitExceeded as error:
+            error.cost = run.figure or max(run.cost, LIMIT + 1)
+            raise
+        except EvaluationError as error:
+            if run.cost <= LIMIT:
+                error.cost = run.cost
+                raise
+        else:
+            if run.cost <= LIMIT:
+                return value, run.cost
+        broken = CostLimitExceeded()
+        broken.cost = LIMIT + 1
+        raise broken
+
+
+def compile_expression(text: str, environment: Environment) -> Program:
+    """Compile. Raises `CompileError` with every fault of the first stage that finds any."""
+    root = parse.parse(text)
+    source = Source(text)
+    depth = ast.depth(root)
+    if depth > _SHALLOW:
+        stack.allow(depth * _FRAMES)
+    checked, faults = check(source, root, environment)
+    faults = faults or list(validate.faults(checked))
+    if faults:
+        raise CompileError(_in_order(faults), text)
+    try:
+        compiled = compile.compile_checked(checked)
+    except Instantiation as fault:
+        whole = Fault(str(fault), 1, 1, root.span)
+        raise CompileError((whole,), text, "program instantiation failed: ") from None
+    return Program(text, checked.type_of(root), checked, compiled)
+
+
+def _in_order(faults: list[Fault]) -> tuple[Fault, ...]:
+    return tuple(sorted(faults, key=lambda fault: (fault.line, fault.column)))

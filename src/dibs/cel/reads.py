@@ -1,0 +1,62 @@
+"""What an expression looks at: the paths from its variables, as far as they are written out.
+
+Allocation asks one selector of thousands of devices that differ in a uuid it never reads; the
+answer can be shared by all that agree on what it does read.
+"""
+
+from __future__ import annotations
+
+from dibs.cel import ast
+from dibs.cel.ast import Call, Fold, Ident, Literal, Node, Select
+from dibs.cel.check import Checked
+
+Read = tuple[str, ...]
+
+_STEPS = frozenset(("_[_]", "_[?_]", "_?._"))
+
+
+def of(checked: Checked) -> frozenset[Read]:
+    """All paths that are read; where a key is computed, the path to the map as a whole."""
+    found: set[Read] = set()
+    pending: list[tuple[Node, frozenset[str]]] = [(checked.root, frozenset())]
+    while pending:
+        node, hidden = pending.pop()
+        if node.id in checked.type_values:
+            continue
+        path = _path(node)
+        if path is not None and path[0] in checked.environment.variables and path[0] not in hidden:
+            found.add(path)
+            # Keys written in the chain were constants; there is nothing else below.
+            continue
+        if isinstance(node, Fold):
+            pending.append((node.range, hidden))
+            pending.append((node.init, hidden))
+            inner = hidden | {node.accu, node.iter_var, node.iter_var2}
+            pending.extend((each, inner) for each in (node.condition, node.step, node.result))
+        else:
+            pending.extend((child, hidden) for child in ast.children(node))
+    return frozenset(found)
+
+
+def _path(node: Node) -> Read | None:
+    """`device.attributes["d"].x` as names; None when it is no such path."""
+    keys: list[Node | str] = []
+    while True:
+        if isinstance(node, Select):
+            keys.append(node.field)
+            node = node.operand
+        elif isinstance(node, Call) and node.function in _STEPS and node.target is None:
+            keys.append(node.args[1])
+            node = node.args[0]
+        else:
+            break
+    if not isinstance(node, Ident):
+        return None
+    names = [node.name.removeprefix(".")]
+    for key in reversed(keys):
+        name = key.value if isinstance(key, Literal) else key
+        if not isinstance(name, str):
+            # Not a name: what the shorter path leads to is read as a whole.
+            return None
+        names.append(name)
+    return tuple(names)
