@@ -1,10 +1,11 @@
 """`dibs conform` and `dibs conform cel`: questions as JSON lines in, answers as JSON lines out.
 
-What the questions mean is in `conform` and `conform_cel`; the protocol is in docs/conformance.md.
+The protocol is spoken in `conform` and `conform_cel`; here are only their command lines.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
@@ -30,4 +31,6 @@ def command(context: click.Context, order: Order, timing: bool) -> int | None:
 def cel() -> int:
     from dibs.cli import conform_cel
 
-    return conform_cel.run(sys.stdin.buffer, sys.stdout)
+    # A line that is no UTF-8 is a mistake in that line; the next one is answered all the same.
+    lines = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="backslashreplace")
+    return conform_cel.run(lines, sys.stdout)

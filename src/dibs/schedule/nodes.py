@@ -54,7 +54,7 @@ def uncordoned(pod: Pod, node: Node) -> Objection | None:
     return Objection(
         "unschedulable",
         "the node is cordoned (spec.unschedulable)",
-        f"kubectl uncordon {node.metadata.name}",
+        "kubectl uncordon",
     )
 
 
@@ -69,10 +69,9 @@ def selected(pod: Pod, node: Node) -> Objection | None:
     labels = node.metadata.labels
     for key, wanted in pod.spec.node_selector.items():
         if labels.get(key) != wanted:
-            has = f"is {labels[key]}" if key in labels else "is not there"
-            return Objection(
-                "node selector", f"nodeSelector wants label {key}={wanted}, which {has}"
-            )
+            text = f"nodeSelector wants label {key}={wanted}"
+            detail = f"here it is {labels[key]}" if key in labels else "the node has no such label"
+            return Objection("node selector", text, detail=detail)
     return None
 
 

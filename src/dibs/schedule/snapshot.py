@@ -1,8 +1,8 @@
 """Everything that is known at one moment, indexed once and never changed.
 
 It decides what a set of objects means together: the namespace an object without one is in, what
-the API server would fill in, the taints that rules put on devices, which nodes there are. It decides no placement (`pods`), and
-builds neither pools (`supply.pools`) nor the ledger (`supply.ledger`).
+the API server would fill in, the taints that rules put on devices, which nodes there are. It
+decides no placement (`pods`), and builds neither pools nor the ledger (`supply`).
 """
 
 from __future__ import annotations

@@ -157,7 +157,14 @@ def refusal(group: Group, every_device: bool) -> tuple[Tree, ...]:
     faults = tuple(Tree(fault.text) for fault in first.pools if fault.text != head)
     if len(asks) == 1:
         return faults + causes(group, asks[0], every_device)
-    return faults + tuple(Tree(shortage(ask), causes(group, ask, every_device)) for ask in asks)
+    several = len({ask.claim for ask in asks}) > 1
+    return faults + tuple(
+        Tree(
+            f"claim {ask.claim}: {shortage(ask)}" if several else shortage(ask),
+            causes(group, ask, every_device),
+        )
+        for ask in asks
+    )
 
 
 def causes(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:

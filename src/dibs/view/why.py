@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from dibs.allocate.outcome import Refused
 from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import claims as pod_claims
@@ -134,7 +135,7 @@ def waiting(account: Account, waits: Waits, every_node: bool) -> Tree:
     children += hints(account)
     text = ""
     if not waits.objections:
-        text = f": none of {words.counted(len(waits.nodes), 'node')} {wish(waits)}"
+        text = f": {no_node(waits)} {wish(waits)}"
     if waits.subject.kind == "ResourceClaim":
         head = f"{unused(waits.subject)}\nif one did, it would wait{text}"
         return Tree(head, tuple(children))
@@ -148,15 +149,20 @@ def unused(subject: Subject) -> str:
     )
 
 
+def no_node(waits: Waits) -> str:
+    count = len(waits.nodes)
+    return "the only node can't" if count == 1 else f"none of {count} nodes can"
+
+
 def wish(waits: Waits) -> str:
-    """What was wanted of a node: `can give claim default/train its 4 devices`."""
+    """What was wanted of a node: `give claim default/train its 4 devices`."""
     open_claims = [use.claim for use in waits.claims if use.claim.status.allocation is None]
     if not open_claims:
-        return "will do"
+        return "take it"
     names = words.listed([str(key_of(claim.metadata)) for claim in open_claims])
     if len(open_claims) > 1:
-        return f"can give claims {names} their devices at once"
-    return f"can give claim {names} {devices_wanted(open_claims[0])}"
+        return f"give claims {names} their devices at once"
+    return f"give claim {names} {devices_wanted(open_claims[0])}"
 
 
 def devices_wanted(claim: ResourceClaim) -> str:
@@ -170,13 +176,29 @@ def devices_wanted(claim: ResourceClaim) -> str:
 
 def hints(account: Account) -> list[Tree]:
     """What would help: tried changes, so that a reader may believe them."""
-    if not account.suggestions:
-        return []
-    fits = [
+    fits = tuple(
         Tree(f"{each.text}: then it fits on {each.node}", tone="next")
         for each in account.suggestions
+    )
+    if fits:
+        return [Tree("any one of these would do:" if len(fits) > 1 else "this would do:", fits)]
+    return [Tree(f"next: {command}", tone="next") for command in look_further(account)]
+
+
+def look_further(account: Account) -> list[str]:
+    """Where to look when no change of ours helps: at the driver whose pool is out of order."""
+    assert isinstance(account.decision, Waits)
+    faults = (
+        fault
+        for answer in account.decision.nodes.values()
+        if isinstance(answer, Refused)
+        for fault in answer.pools
+    )
+    drivers = sorted({fault.pool.driver for fault in faults})
+    return [
+        f"kubectl get resourceslices --field-selector spec.driver={driver} -o yaml"
+        for driver in drivers[:1]
     ]
-    return [Tree("any one of these would do:" if len(fits) > 1 else "this would do:", tuple(fits))]
 
 
 def broken(decision: Broken) -> Tree:
