@@ -7,7 +7,7 @@ A question is everything that a decision about one node depends on. `worlds` mak
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from dibs.model import codec
@@ -19,24 +19,7 @@ from dibs.model.objects import (
     ResourceClaim,
     ResourceSlice,
 )
-
-ADMIN_ACCESS = "adminAccess"
-PRIORITIZED_LIST = "prioritizedList"
-PARTITIONABLE_DEVICES = "partitionableDevices"
-DEVICE_TAINTS = "deviceTaints"
-BINDING_CONDITIONS = "deviceBindingAndStatus"
-CONSUMABLE_CAPACITY = "consumableCapacity"
-LIST_ATTRIBUTES = "listTypeAttributes"
-
-EVERY_FEATURE = (
-    ADMIN_ACCESS,
-    PRIORITIZED_LIST,
-    PARTITIONABLE_DEVICES,
-    DEVICE_TAINTS,
-    BINDING_CONDITIONS,
-    CONSUMABLE_CAPACITY,
-    LIST_ATTRIBUTES,
-)
+from dibs.supply.features import ALL, Features
 
 Outcome = Literal["allocated", "refused", "error", "timeout"]
 
@@ -51,7 +34,7 @@ class Question:
     classes: tuple[DeviceClass, ...]
     claims: tuple[ResourceClaim, ...]
     allocated: tuple[ResourceClaim, ...] = ()
-    features: frozenset[str] = frozenset(EVERY_FEATURE)
+    features: Features = ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +50,9 @@ def tree(question: Question) -> dict[str, object]:
     """The question as one JSON object of the protocol."""
     return {
         "id": question.id,
-        "features": {name: name in question.features for name in EVERY_FEATURE},
+        "features": {
+            _camel(each.name): getattr(question.features, each.name) for each in fields(Features)
+        },
         "node": codec.encode(question.node),
         "slices": _trees(question.slices),
         "classes": _trees(question.classes),
@@ -78,3 +63,8 @@ def tree(question: Question) -> dict[str, object]:
 
 def _trees(items: Iterable[Known]) -> list[dict[str, object]]:
     return [codec.encode(item) for item in items]
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(each.title() for each in rest)

@@ -6,7 +6,7 @@ keep in step. Order matters only for errors: `selectable` evaluates CEL and may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -20,22 +20,16 @@ from dibs.model.objects import (
     DeviceToleration,
     ResourceClaim,
 )
+from dibs.request import selectors
+from dibs.supply.features import Features
+from dibs.supply.identity import DeviceId
 from dibs.testing.oracle import pools
-from dibs.testing.oracle.pools import Candidate, Key, Pool
+from dibs.testing.oracle.pools import Candidate, Fatal, Key, Pool
 from dibs.testing.oracle.wishes import Ask
-from dibs.testing.question import (
-    BINDING_CONDITIONS,
-    CONSUMABLE_CAPACITY,
-    DEVICE_TAINTS,
-    LIST_ATTRIBUTES,
-    PARTITIONABLE_DEVICES,
-)
+from dibs.values.mistake import Mistake
 from dibs.values.quantity import Quantity
 
 ZERO = Quantity.of(0)
-
-# Expression, driver and device in; true or false out; raises pools.Fatal.
-Matches = Callable[[str, str, Device], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ class Held:
     capacity: Mapping[tuple[Key, str], Quantity]
 
 
-def held(claims: Iterable[ResourceClaim], features: frozenset[str]) -> Held:
+def held(claims: Iterable[ResourceClaim], features: Features) -> Held:
     whole, shared = set(), set()
     sums: dict[tuple[Key, str], Quantity] = {}
     for claim in claims:
@@ -67,7 +61,7 @@ def held(claims: Iterable[ResourceClaim], features: frozenset[str]) -> Held:
             key = (result.driver, result.pool, result.device)
             if result.admin_access:
                 continue
-            if result.share_id is None or CONSUMABLE_CAPACITY not in features:
+            if result.share_id is None or not features.consumable_capacity:
                 whole.add(key)
                 continue
             shared.add(key)
@@ -84,21 +78,19 @@ class Judge:
     pools: tuple[Pool, ...]
     claims: tuple[ResourceClaim, ...]
     held: Held
-    features: frozenset[str]
-    matches: Matches
+    features: Features
 
     def is_selectable(self, ask: Ask, candidate: Candidate) -> bool:
         """Binding conditions, then CEL (class before request), then the device's own nodes."""
         device = candidate.device
-        if device.binding_conditions and BINDING_CONDITIONS not in self.features:
+        if device.binding_conditions and not self.features.device_binding_and_status:
             return False
-        driver = candidate.slice.spec.driver
-        if not all(self.matches(text, driver, device) for text in ask.selectors):
+        if not all(_matches(text, candidate) for text in ask.selectors):
             return False
         return pools.reaches(candidate, self.node)
 
     def is_shareable(self, candidate: Candidate) -> bool:
-        return CONSUMABLE_CAPACITY in self.features and bool(
+        return self.features.consumable_capacity and bool(
             candidate.device.allow_multiple_allocations
         )
 
@@ -115,7 +107,7 @@ class Judge:
 
     def could_hold(self, ask: Ask, candidate: Candidate) -> bool:
         """Whether the device has what the ask wants of it when nothing is taken (KEP-5075)."""
-        if CONSUMABLE_CAPACITY not in self.features:
+        if not self.features.consumable_capacity:
             return True
         capacity = candidate.device.capacity
         if not set(ask.capacity) <= set(capacity):
@@ -143,7 +135,7 @@ class Judge:
         """Whether the card's counters still have what the device draws (KEP-4815)."""
         if not candidate.device.consumes_counters:
             return True
-        if PARTITIONABLE_DEVICES not in self.features:
+        if not self.features.partitionable_devices:
             return False
         spec = candidate.slice.spec
         if ask.is_admin or candidate.key in self.held.shared:
@@ -185,7 +177,7 @@ class Judge:
         return max(left, ZERO)
 
     def is_tolerated(self, ask: Ask, candidate: Candidate) -> bool:
-        if DEVICE_TAINTS not in self.features:
+        if not self.features.device_taints:
             return True
         blocking = [
             each for each in candidate.device.taints if each.effect in ("NoSchedule", "NoExecute")
@@ -217,9 +209,29 @@ class Judge:
             for pick in picks
             if pick.ask.claim == ask.claim and _concerns(constraint, pick.ask)
         ]
-        if LIST_ATTRIBUTES in self.features:
+        if self.features.list_type_attributes:
             return _sets_agree(value, earlier, must_match)
         return _scalars_agree(value, earlier, must_match)
+
+
+# --- selectors ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A device as selectors want to be asked about it."""
+
+    id: DeviceId
+    device: Device
+
+
+def _matches(expression: str, candidate: Candidate) -> bool:
+    """Whether the selector is true. Raises Fatal when it doesn't compile, or fails."""
+    try:
+        selector = selectors.Selector.compile(expression)
+        return selector.matches(_Asked(DeviceId(*candidate.key), candidate.device))
+    except Mistake as mistake:
+        raise Fatal(f"selector on device {candidate.device.name}: {mistake}") from mistake
 
 
 # --- capacity ----------------------------------------------------------------------------------

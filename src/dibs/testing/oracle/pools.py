@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dibs.model.core import Node
 from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
 from dibs.model.objects import Device, ResourceSlice
-from dibs.testing.question import PARTITIONABLE_DEVICES
+from dibs.supply.features import Features
 
 
 class Fatal(Exception):
@@ -54,7 +54,7 @@ class Pool:
         return [Candidate(each, device) for each in self.relevant for device in each.spec.devices]
 
 
-def resolve(node: Node, slices: Iterable[ResourceSlice], features: frozenset[str]) -> list[Pool]:
+def resolve(node: Node, slices: Iterable[ResourceSlice], features: Features) -> list[Pool]:
     """Every pool that exists for the node, in candidate order. Raises Fatal."""
     everything = list(slices)
     relevant = [each for each in everything if is_relevant(each, node, features)]
@@ -65,15 +65,14 @@ def resolve(node: Node, slices: Iterable[ResourceSlice], features: frozenset[str
     return sorted(pools, key=_waits)
 
 
-def is_relevant(slice: ResourceSlice, node: Node, features: frozenset[str]) -> bool:
+def is_relevant(slice: ResourceSlice, node: Node, features: Features) -> bool:
     spec = slice.spec
-    if PARTITIONABLE_DEVICES not in features:
+    if not features.partitionable_devices:
         if spec.per_device_node_selection or spec.shared_counters:
             return False
     if spec.node_name:
         return spec.node_name == node.metadata.name
-    # A pool can't be judged without its counters: upstream sees them whatever they select.
-    if spec.all_nodes or spec.shared_counters:
+    if spec.all_nodes:
         return True
     if spec.node_selector is not None:
         return selects(spec.node_selector, node)
@@ -100,7 +99,7 @@ def _pool(
     name: str,
     relevant: list[ResourceSlice],
     everything: list[ResourceSlice],
-    features: frozenset[str],
+    features: Features,
 ) -> Pool | None:
     mine = [each for each in relevant if (each.spec.driver, each.spec.pool.name) == (driver, name)]
     everywhere = [
@@ -131,12 +130,12 @@ def _sorted_pool(
 
 
 def _is_invalid(
-    relevant: list[ResourceSlice], published: list[ResourceSlice], features: frozenset[str]
+    relevant: list[ResourceSlice], published: list[ResourceSlice], features: Features
 ) -> bool:
     names = [device.name for each in relevant for device in each.spec.devices]
     if len(names) != len(set(names)):
         return True
-    if PARTITIONABLE_DEVICES not in features:
+    if not features.partitionable_devices:
         return False
     sets = [each for slice in published for each in slice.spec.shared_counters]
     if len({each.name for each in sets}) != len(sets):

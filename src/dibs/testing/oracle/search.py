@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dibs.testing.oracle import checks, pools, results, wishes
-from dibs.testing.oracle.checks import Judge, Matches, Pick
+from dibs.testing.oracle.checks import Judge, Pick
 from dibs.testing.oracle.pools import Candidate, Fatal
 from dibs.testing.oracle.wishes import MOST_DEVICES, Ask
-from dibs.testing.question import CONSUMABLE_CAPACITY, Answer, Question
+from dibs.testing.question import Answer, Question
 
 
 class _Refused(Exception):
@@ -36,14 +36,13 @@ class _Draft:
 _TOO_MANY: Final = "too many results"
 
 
-def answer(question: Question, *, matches: Matches, steps: int = 200_000) -> Answer:
+def answer(question: Question, *, steps: int = 200_000) -> Answer:
     """Decide the question by trying everything in order.
 
-    `matches` evaluates one selector on one device. After `steps` recursive calls the outcome is
-    `timeout`: this allocator is for small worlds.
+    After `steps` recursive calls the outcome is `timeout`: this allocator is for small worlds.
     """
     try:
-        search = _prepare(question, matches)
+        search = _prepare(question)
         draft = _Search(search.judge, search.wishes, steps).run()
         if draft is None or isinstance(draft, str):
             return Answer("refused")
@@ -64,12 +63,12 @@ class _Prepared:
     wishes: list[list[list[Ask]]]
 
 
-def _prepare(question: Question, matches: Matches) -> _Prepared:
+def _prepare(question: Question) -> _Prepared:
     """Resolve pools and asks. Raises Fatal, and _Refused for `All` over a pool in doubt."""
     features = question.features
     found = tuple(pools.resolve(question.node, question.slices, features))
     held = checks.held(question.allocated, features)
-    judge = Judge(question.node, found, question.claims, held, features, matches)
+    judge = Judge(question.node, found, question.claims, held, features)
     classes = {each.metadata.name: each for each in question.classes}
     wanted = []
     for number, claim in enumerate(question.claims):
@@ -187,7 +186,7 @@ class _Search:
         consumed = {
             name: checks.consumption(capacity, ask.capacity.get(name))
             for name, capacity in candidate.device.capacity.items()
-            if is_share and CONSUMABLE_CAPACITY in self.judge.features
+            if is_share and self.judge.features.consumable_capacity
         }
         pick = Pick(ask, candidate, is_share, consumed)
         return replace(draft, picks=(*draft.picks, pick))

@@ -17,12 +17,8 @@ from dibs.model.objects import (
     ExactDeviceRequest,
     ResourceClaim,
 )
+from dibs.supply.features import Features
 from dibs.testing.oracle.pools import Candidate, Fatal
-from dibs.testing.question import (
-    ADMIN_ACCESS,
-    CONSUMABLE_CAPACITY,
-    PRIORITIZED_LIST,
-)
 from dibs.values.quantity import Quantity
 
 MOST_DEVICES = 32
@@ -57,12 +53,12 @@ def alternatives(
     number: int,
     claim: ResourceClaim,
     classes: Mapping[str, DeviceClass],
-    features: frozenset[str],
+    features: Features,
 ) -> Iterable[list[Ask]]:
     """Yield the alternatives of each request, one by one, so that errors come in order."""
     for request in claim.spec.devices.requests:
         if request.first_available:
-            if PRIORITIZED_LIST not in features:
+            if not features.prioritized_list:
                 raise Fatal(f"request {request.name}: prioritized lists are switched off")
             yield [
                 _ask(number, request.name, each.name, each, False, classes, features)
@@ -70,7 +66,7 @@ def alternatives(
             ]
         elif request.exactly is not None:
             wish = request.exactly
-            if wish.admin_access is not None and ADMIN_ACCESS not in features:
+            if wish.admin_access is not None and not features.admin_access:
                 raise Fatal(f"request {request.name}: admin access is switched off")
             is_admin = bool(wish.admin_access)
             yield [_ask(number, request.name, "", wish, is_admin, classes, features)]
@@ -97,10 +93,10 @@ def _ask(
     wish: ExactDeviceRequest | DeviceSubRequest,
     is_admin: bool,
     classes: Mapping[str, DeviceClass],
-    features: frozenset[str],
+    features: Features,
 ) -> Ask:
     where = f"request {request}/{alternative}" if alternative else f"request {request}"
-    if wish.capacity is not None and CONSUMABLE_CAPACITY not in features:
+    if wish.capacity is not None and not features.consumable_capacity:
         raise Fatal(f"{where}: capacity requests are switched off")
     own = _expressions(wish.selectors, where)
     device_class = classes.get(wish.device_class_name)

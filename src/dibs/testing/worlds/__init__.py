@@ -12,11 +12,12 @@ same worlds for Hypothesis, which shrinks them.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from dibs.model.core import Node
 from dibs.model.objects import DeviceClass, ResourceClaim, ResourceSlice
-from dibs.testing.question import EVERY_FEATURE, Question
+from dibs.supply.features import ALL, Features
+from dibs.testing.question import Question
 from dibs.testing.worlds import demand, hardware
 from dibs.testing.worlds.traits import (
     BINDING,
@@ -52,7 +53,7 @@ class World:
     classes: tuple[DeviceClass, ...]
     claims: tuple[ResourceClaim, ...]
     held: tuple[ResourceClaim, ...]
-    features: frozenset[str]
+    features: Features
 
     def questions(self) -> tuple[Question, ...]:
         """One question of the conformance protocol a node."""
@@ -91,8 +92,9 @@ def drawn(chance: random.Random, traits: Traits, *, name: str = "world") -> Worl
     )
 
 
-def _features(chance: random.Random, traits: Traits) -> frozenset[str]:
+def _features(chance: random.Random, traits: Traits) -> Features:
     """All features; with the trait SWITCHES one of them is off in every second world."""
     if SWITCHES in traits and chance.random() < 0.5:
-        return frozenset(EVERY_FEATURE) - {chance.choice(EVERY_FEATURE)}
-    return frozenset(EVERY_FEATURE)
+        off = chance.choice([each.name for each in fields(Features)])
+        return replace(ALL, **{off: False})
+    return ALL
