@@ -2,7 +2,7 @@
 
 given:
   nodes: {a: {}, b: {taints: [dedicated=ml:NoSchedule], labels: {zone: x}, cordoned: true}}
-  devices: {a: [gpu-0, gpu-1]}          # one slice a node, class `gpu` matches all of them
+  devices: {a: [gpu-0, gpu-1]}          # one slice a node, each an A100 of 40Gi
   tainted: {a/gpu-1: example.com/ecc:NoSchedule}
   claims: {shared: {count: 1, held: [a/gpu-0], for: [one], created: "2026-01-01T00:00:00Z"}}
   templates: {own: {count: 2}}
@@ -48,8 +48,8 @@ def snapshot(given: Mapping[str, Any]) -> Snapshot:
 
 def objects(given: Mapping[str, Any]) -> Iterator[object]:
     yield from given.get("objects", ())
-    if "gpu" not in given.get("without_classes", ()):
-        yield builders.device_class("gpu")
+    for name, expressions in given.get("classes", {"gpu": ()}).items():
+        yield builders.device_class(name, *expressions)
     for name, about in given.get("nodes", {}).items():
         yield node(name, about or {})
     for name, names in given.get("devices", {}).items():
@@ -90,12 +90,19 @@ def device(node_name: str, name: str, given: Mapping[str, Any]) -> Any:
 
 
 def request(about: Mapping[str, Any]) -> Any:
+    if "first_available" in about:
+        subs = about["first_available"].items()
+        return builders.first_available("gpu", *(alternative(name, sub) for name, sub in subs))
     return builders.request(
         "gpu",
         *about.get("selectors", ()),
         count=about.get("count", 1),
         device_class=about.get("class", "gpu"),
     )
+
+
+def alternative(name: str, about: Mapping[str, Any]) -> Any:
+    return builders.alternative(name, *about.get("selectors", ()), count=about.get("count", 1))
 
 
 def claim(name: str, about: Mapping[str, Any], given: Mapping[str, Any]) -> ResourceClaim:

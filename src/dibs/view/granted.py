@@ -157,7 +157,7 @@ def without_later(
 # --- as a tree ----------------------------------------------------------------------------------
 
 
-def tree(use: ClaimUse, state: State) -> Tree:
+def tree(use: ClaimUse, state: State, with_expressions: bool = False) -> Tree:
     """The claim, its devices with what let them in, and the alternatives passed over."""
     claim = use.claim
     key = key_of(claim.metadata)
@@ -165,7 +165,7 @@ def tree(use: ClaimUse, state: State) -> Tree:
     if claim.status.allocation is None:
         return Tree(f"claim {key}{origin(use)} is not allocated")
     for grant in grants(claim, state):
-        children.append(device_tree(grant))
+        children.append(device_tree(grant, with_expressions))
     for other in passed(claim, node_of(claim), state):
         children.append(passed_tree(other))
     shared = [reference.name for reference in claim.status.reserved_for]
@@ -193,7 +193,7 @@ def origin(use: ClaimUse) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def device_tree(grant: Grant) -> Tree:
+def device_tree(grant: Grant, with_expressions: bool) -> Tree:
     result = grant.result
     about = [f"request {result.request}", f"pool {result.pool}", f"driver {result.driver}"]
     if result.share_id:
@@ -204,7 +204,7 @@ def device_tree(grant: Grant) -> Tree:
     if result.admin_access:
         about.append("admin access")
     children = [
-        Tree(f"{match.owner}: {match.expression}\n{match.answer}".rstrip(), tone="faint")
+        Tree(f"{match.owner}: {match.answer}", expression(match, with_expressions), tone="faint")
         for match in grant.matches
     ]
     if grant.candidate is None:
@@ -220,6 +220,10 @@ def device_tree(grant: Grant) -> Tree:
         if kind:
             about.insert(1, kind)
     return Tree(", ".join(about), tuple(children), label=result.device, tone="good")
+
+
+def expression(match: Match, is_wanted: bool) -> tuple[Tree, ...]:
+    return (Tree(match.expression, tone="faint"),) if is_wanted else ()
 
 
 def passed_tree(other: Passed) -> Tree:

@@ -83,7 +83,7 @@ def reason(decision: Decision) -> str:
     """Why it waits, in one line: what is against it, or the trouble of the nodes, summed up."""
     match decision:
         case Broken():
-            return decision.failed.message
+            return decision.failed.message.partition("\n")[0]
         case Waits():
             if decision.objections:
                 return "; ".join(against.text for against in decision.objections)

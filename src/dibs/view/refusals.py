@@ -124,6 +124,8 @@ def brief(group: Group) -> str:
     found = tree(group)
     causes = "; ".join(f"{child.label} {child.text}".strip() for child in found.children[:1])
     more = " …" if len(found.children) > 1 else ""
+    # Of an error with its expression and caret only the first line.
+    causes = causes.partition("\n")[0]
     return f"{found.text} ({causes}{more})" if causes else found.text
 
 
@@ -136,6 +138,9 @@ def headline(answer: Refused) -> str:
         return answer.pools[0].text
     if len(asks) == 1:
         return shortage(asks[0])
+    bases = {(ask.claim, ask.request.partition("/")[0]) for ask in asks}
+    if len(bases) == 1 and all("/" in ask.request for ask in asks):
+        return f"none of the {len(asks)} alternatives of request {bases.pop()[1]} fits"
     return answer.note or "no way to give all requests their devices at once"
 
 

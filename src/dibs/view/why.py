@@ -103,7 +103,7 @@ def users_of(claim: Key, snapshot: Snapshot) -> tuple[Key, ...]:
 
 
 def tree(account: Account, every_node: bool = False) -> Tree:
-    """The whole answer; `every_node` lists nodes and devices one by one."""
+    """The whole answer; `every_node` lists nodes and devices one by one, and the expressions."""
     told = decided(account, every_node)
     if account.asked == account.decision.subject:
         return told
@@ -121,7 +121,7 @@ def decided(account: Account, every_node: bool) -> Tree:
         case Broken():
             return broken(account.decision)
         case Settled():
-            return settled(account, account.decision)
+            return settled(account, account.decision, every_node)
         case _:
             assert_never(account.decision)
 
@@ -210,7 +210,7 @@ def broken(decision: Broken) -> Tree:
 
 def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     subject = decision.subject
-    children = [granted.tree(use, account.state) for use in decision.claims]
+    children = [granted.tree(use, account.state, every_node) for use in decision.claims]
     if decision.passed_over:
         before = refusals.trees(decision.passed_over, every_node)
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
@@ -220,8 +220,8 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     return Tree(f"{subject} waits for nothing: it fits on {decision.node}", tuple(children))
 
 
-def settled(account: Account, decision: Settled) -> Tree:
-    children = tuple(granted.tree(use, account.state) for use in decision.claims)
+def settled(account: Account, decision: Settled, every_node: bool) -> Tree:
+    children = tuple(granted.tree(use, account.state, every_node) for use in decision.claims)
     subject = decision.subject
     if subject.kind == "ResourceClaim":
         return replace(children[0], text=claim_head(account, decision))

@@ -43,13 +43,13 @@ def test_tree(case: dict[str, Any]) -> None:
     account = account_of(case)
     told = tree.text(why.tree(account, every_node=case.get("verbose", False)))
     assert told == case["tree"].rstrip("\n")
-    assert account.is_yes == case["yes"]
+    assert account.is_yes == case["is_yes"]
 
 
 @pytest.mark.parametrize("case", list(cases()))
 def test_record_says_the_same(case: dict[str, Any]) -> None:
     record = records.account(account_of(case))
     assert json.loads(json.dumps(record)) == record
-    assert (record["outcome"] in ("placed", "settled")) == case["yes"]
+    assert (record["outcome"] in ("placed", "settled")) == case["is_yes"]
     for suggestion in record["suggestions"]:
         assert suggestion["text"] in case["tree"]
