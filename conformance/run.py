@@ -79,7 +79,8 @@ def _corpus(folder: Path, name: str, options: argparse.Namespace) -> Tally:
     if not path.is_file():
         print(f"no corpus {name}: {path} is not there")
         return tally
-    lines = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    # Not splitlines: expressions may hold other line separators than the newline.
+    lines = [json.loads(line) for line in path.read_text().split("\n") if line.strip()]
     if options.id:
         lines = [line for line in lines if options.id in line["question"]["id"]]
     differ = _differ_cel if name == "cel" else _differ_worst if name == "worst" else agree.agree
