@@ -12,130 +12,136 @@ Source: Hall's condition; kubernetes#131730 (unsatisfiable claims take forever).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from dibs.allocate import counters
-from dibs.allocate.draft import Draft
+from dibs.allocate import alike, counters
+from dibs.allocate.alike import Likeness
+from dibs.allocate.draft import Counter, Draft, Drawn
 from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint
 from dibs.supply.pools import Candidate
+from dibs.values.quantity import Quantity
 
 Places = int
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """So many more devices, each from the places of one of the alternatives."""
+class Demand(NamedTuple):
+    """So many more devices for an ask, each from these places."""
 
     ask: Ask
     places: Places
     wanted: int
 
 
+# A demand that can be met in one of several ways: the alternatives of a prioritized list.
+Choice = Sequence[Demand]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """`good` are the places an ask may have, `kinds` numbers alike devices alike.
+    """`good` are the places an ask may have.
 
-    `holders` says, for each constraint, at which places a value is found.
+    `holders` says, for each constraint, at which places a value is found; `users` which devices
+    draw how much from a counter.
     """
 
     problem: Problem
+    likeness: Likeness
     is_exact: bool
     good: Mapping[Ask, Places]
-    kinds: tuple[int, ...]
     shareable: Places
     holders: Mapping[int, Mapping[object, Places]]
+    users: Mapping[Counter, Sequence[tuple[Places, Quantity]]]
 
     @classmethod
     def of(cls, problem: Problem) -> Survey:
-        good = {ask: _good(problem, ask) for ask in problem.asks}
         return cls(
             problem=problem,
+            likeness=alike.compare(problem),
             is_exact=not (problem.is_strict and _might_be_fatal(problem)),
-            good=good,
-            kinds=_kinds(problem),
+            good={ask: _good(problem, ask) for ask in problem.asks},
             shareable=_bits(
                 place for place, each in enumerate(problem.candidates) if each.is_shareable
             ),
             holders=_holders(problem),
+            users=_users(problem),
         )
 
-    def places(self, ask: Ask, start: int) -> Iterator[int]:
+    def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
         """The places to be tried, in order; all of them where one might be fatal."""
         if not self.is_exact:
-            yield from range(start, len(self.problem.candidates))
+            yield from range(draft.start, len(self.problem.candidates))
             return
-        rest = self.good[ask] >> start
-        place = start
+        rest = self._free(ask, draft) >> draft.start
+        place = draft.start
         while rest:
             step = (rest & -rest).bit_length()
             place += step
             rest >>= step
             yield place - 1
 
-    def kind(self, place: int, draft: Draft) -> int | None:
-        """Which devices it is alike to; None once the draft uses it in some way."""
-        return None if self.problem.candidates[place].id in draft.uses else self.kinds[place]
+    def blocked_after(self, candidate: Candidate, drawn: Drawn) -> Places:
+        """Which devices the counters can't pay for, of those that draw where this one did."""
+        left = self.problem.scene.left(candidate.pool)
+        blocked = 0
+        for draw in candidate.device.consumes_counters:
+            for name in draw.counters:
+                counter = Counter(candidate.pool, draw.counter_set, name)
+                rest = left[counter].minus(drawn[counter])
+                for place, amount in self.users[counter]:
+                    if amount > rest:
+                        blocked |= place
+        return blocked
 
-    def outlook(self, draft: Draft) -> Hashable:
-        """What decides whether a draft between two asks can become full; equal for equal hopes."""
-        opens = self.problem.slots[len(draft.chosen)] if self._is_open(draft) else None
-        claim = opens.wish.number if opens else -1
-        whole: dict[tuple[int, bool, bool], int] = defaultdict(int)
-        shared = []
-        for pick in draft.picks:
-            if pick.share is None:
-                is_same_claim = pick.ask.claim_number == claim
-                whole[self.kinds[pick.place], pick.ask.is_admin, is_same_claim] += 1
-        for device, use in draft.uses.items():
-            if use.shares:
-                shared.append((device, use.shares, frozenset(use.consumed.items())))
-        rules = self._open_rules(draft)
-        return (
-            len(draft.chosen),
-            0 if opens and opens.opens_claim else draft.in_claim,
-            frozenset(whole.items()),
-            frozenset(shared),
-            tuple((number, draft.values.get(number)) for number in rules),
-        )
+    def floor(self, draft: Draft) -> int:
+        """The first place at which a request equal to the last one need look.
+
+        Two equal requests can exchange their devices, so the first way to fill both has them in
+        order: what begins before the last one's first device has been tried, the other way round.
+        """
+        if not self.is_exact or len(draft.chosen) not in self.likeness.repeats:
+            return 0
+        ask = draft.chosen[-1]
+        had = self.problem.needs[ask] - draft.left
+        if not had:
+            return draft.start
+        place = draft.picks[-had].place
+        return place if self.shareable >> place & 1 else place + 1
 
     def is_hopeless(self, draft: Draft) -> bool:
         """Whether counting alone shows that the draft can't become full."""
         if not self.is_exact:
             return False
         slots = self.problem.slots[len(draft.chosen) :]
-        demands = [self._demands(slot, draft) for slot in slots]
+        choices: list[Choice] = []
+        floor = self.floor(draft)
+        for number, slot in enumerate(slots, len(draft.chosen)):
+            if number not in self.likeness.repeats:
+                floor = 0
+            choices.append(self._choice(slot, draft, floor))
         if draft.left:
             ask = draft.chosen[-1]
             rest = self._free(ask, draft) >> draft.start << draft.start
-            demands.insert(0, (Demand(ask, rest, draft.left),))
+            choices.insert(0, (Demand(ask, rest, draft.left),))
         return (
-            any(not any(map(_is_met, demand)) for demand in demands)
-            or _is_crowded(demands, self.shareable)
+            not all(_is_met(choice) for choice in choices)
+            or _is_crowded(choices, self.shareable)
             or self._is_oversized(draft, slots)
-            or any(
-                self._is_contradicted(number, constraint, demands, draft)
-                for number, constraint in self._constraints(demands)
-            )
+            or self._is_contradicted(choices, draft)
         )
 
-    def _is_open(self, draft: Draft) -> bool:
-        return len(draft.chosen) < len(self.problem.slots)
-
-    def _open_rules(self, draft: Draft) -> tuple[int, ...]:
-        slots = self.problem.slots[len(draft.chosen) :]
-        asks = (ask for slot in slots for ask in slot.request.alternatives)
-        return tuple(sorted({number for ask in asks for number, _ in self.problem.rules[ask]}))
-
-    def _demands(self, slot: Slot, draft: Draft) -> tuple[Demand, ...]:
-        return tuple(
-            Demand(ask, self._free(ask, draft), self.problem.needs[ask])
+    def _choice(self, slot: Slot, draft: Draft, floor: int) -> Choice:
+        return [
+            Demand(ask, self._free(ask, draft) >> floor << floor, self.problem.needs[ask])
             for ask in slot.request.alternatives
-        )
+        ]
 
     def _free(self, ask: Ask, draft: Draft) -> Places:
-        return self.good[ask] if ask.is_admin else self.good[ask] & ~draft.taken
+        if ask.is_admin:
+            return self.good[ask]
+        return self.good[ask] & ~(draft.taken | draft.blocked & ~self.shareable)
 
     def _is_oversized(self, draft: Draft, slots: Iterable[Slot]) -> bool:
         """Whether even the smallest alternatives are too many for the claim that is open."""
@@ -146,64 +152,67 @@ class Survey:
             size += min(self.problem.needs[ask] for ask in slot.request.alternatives)
         return size > MAX_DEVICES
 
-    def _constraints(self, demands: list[tuple[Demand, ...]]) -> Iterable[tuple[int, Constraint]]:
-        asks = (demand.ask for alternatives in demands for demand in alternatives)
-        return dict(rule for ask in asks for rule in self.problem.rules[ask]).items()
+    def _is_contradicted(self, choices: Sequence[Choice], draft: Draft) -> bool:
+        """Whether some constraint leaves too few values for what is still wanted under it."""
+        under: dict[tuple[int, Constraint], list[Choice]] = defaultdict(list)
+        for choice in choices:
+            for rule in self.problem.rules[choice[0].ask]:
+                # An alternative that the constraint doesn't concern frees the whole choice of it.
+                if all(rule in self.problem.rules[each.ask] for each in choice[1:]):
+                    under[rule].append(choice)
+        return any(
+            self._lacks_values(constraint, self.holders[number], concerned, draft, number)
+            for (number, constraint), concerned in under.items()
+        )
 
-    def _is_contradicted(
+    def _lacks_values(
         self,
-        number: int,
         constraint: Constraint,
-        demands: list[tuple[Demand, ...]],
+        holders: Mapping[object, Places],
+        concerned: Sequence[Choice],
         draft: Draft,
+        number: int,
     ) -> bool:
-        # An alternative that the constraint doesn't concern makes no demand on its values.
-        concerned = [
-            alternatives
-            for alternatives in demands
-            if all((number, constraint) in self.problem.rules[each.ask] for each in alternatives)
-        ]
-        wanted = sum(min(each.wanted for each in alternatives) for alternatives in concerned)
         seen = draft.values.get(number)
-        if wanted == 0 or (seen is None and wanted == 1):
+        wanted = sum(min(each.wanted for each in choice) for choice in concerned)
+        # A value of no known type is good for a first device, but has no entry among the holders.
+        if seen is None and wanted <= 1:
             return False
-        holders = self.holders[number]
         if constraint.kind == "match":
             values: Iterable[object] = holders if seen is None else seen
             return not any(_has_room(concerned, holders.get(value, 0)) for value in values)
         free = 0
-        for alternatives in concerned:
-            for demand in alternatives:
+        for choice in concerned:
+            for demand in choice:
                 free |= demand.places
-        # One device whose value is of no known type may be the first of a distinct constraint.
         left = 1 if seen is None else 0
-        left += sum(1 for value, at in holders.items() if value not in (seen or ()) and at & free)
+        left += sum(1 for value, at in holders.items() if at & free and value not in (seen or ()))
         return left < wanted
 
 
-def _is_met(demand: Demand) -> bool:
-    return 0 < demand.wanted <= demand.places.bit_count()
+def _is_met(choice: Choice) -> bool:
+    return any(0 < each.wanted <= each.places.bit_count() for each in choice)
 
 
-def _has_room(concerned: list[tuple[Demand, ...]], within: Places) -> bool:
+def _has_room(concerned: Sequence[Choice], within: Places) -> bool:
     return all(
-        any((each.places & within).bit_count() >= each.wanted for each in alternatives)
-        for alternatives in concerned
+        any((each.places & within).bit_count() >= each.wanted for each in choice)
+        for choice in concerned
     )
 
 
-def _is_crowded(demands: list[tuple[Demand, ...]], shareable: Places) -> bool:
+def _is_crowded(choices: Sequence[Choice], shareable: Places) -> bool:
     """Whether asks that must share the same devices want more than there are."""
     by_places: dict[Places, int] = defaultdict(int)
     union, wanted = 0, 0
-    for alternatives in demands:
+    for choice in choices:
         places = 0
-        for demand in alternatives:
+        for demand in choice:
             places |= demand.places
         # A device that is shared, or looked at with admin access, serves more than one ask.
-        if places & shareable or any(demand.ask.is_admin for demand in alternatives):
+        if places & shareable or any(demand.ask.is_admin for demand in choice):
             continue
-        least = min(demand.wanted for demand in alternatives)
+        least = min(demand.wanted for demand in choice)
         by_places[places] += least
         union |= places
         wanted += least
@@ -239,7 +248,10 @@ def _good(problem: Problem, ask: Ask) -> Places:
 
 
 def _bits(places: Iterable[int]) -> Places:
-    return sum(1 << place for place in set(places))
+    bits = 0
+    for place in places:
+        bits |= 1 << place
+    return bits
 
 
 def _holders(problem: Problem) -> Mapping[int, Mapping[object, Places]]:
@@ -254,37 +266,9 @@ def _holders(problem: Problem) -> Mapping[int, Mapping[object, Places]]:
     return holders
 
 
-def _kinds(problem: Problem) -> tuple[int, ...]:
-    """Number the devices so that equal numbers mean: exchangeable in every respect."""
-    numbers: dict[Hashable, int] = {}
-    lists = {ask: frozenset(places) for ask, places in problem.lists.items()}
-    asks = problem.asks
-    attributes = sorted(
-        {constraint.attribute for ask in asks for _, constraint in problem.rules[ask]}
-    )
-    kinds = []
+def _users(problem: Problem) -> Mapping[Counter, Sequence[tuple[Places, Quantity]]]:
+    users: dict[Counter, list[tuple[Places, Quantity]]] = defaultdict(list)
     for place, candidate in enumerate(problem.candidates):
-        verdicts = tuple(
-            (reason.code == "selector-error") if (reason := problem.verdict(ask, place)) else None
-            for ask in asks
-        )
-        key = (
-            verdicts,
-            tuple(place in listed for listed in lists.values()),
-            tuple(problem.scene.values(candidate, attribute) for attribute in attributes),
-            frozenset(counters.draws(candidate)),
-            _share_kind(problem, candidate) if candidate.is_shareable else None,
-        )
-        kinds.append(numbers.setdefault(key, len(numbers)))
-    return tuple(kinds)
-
-
-def _share_kind(problem: Problem, candidate: Candidate) -> Hashable:
-    """What sharing a device depends on: its totals, what is consumed, what each ask would take."""
-    holding = problem.scene.ledger.held(candidate.id)
-    return (
-        bool(holding.shares),
-        frozenset(holding.consumed.items()),
-        frozenset((name, each.value) for name, each in candidate.device.capacity.items()),
-        tuple(frozenset(problem.scene.share(ask, candidate)[0].items()) for ask in problem.asks),
-    )
+        for counter, amount in counters.draws(candidate):
+            users[counter].append((1 << place, amount))
+    return users

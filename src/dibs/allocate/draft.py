@@ -54,7 +54,8 @@ class Use(msgspec.Struct, frozen=True):
 class Draft(msgspec.Struct, frozen=True, eq=False):
     """Picks of the asks chosen so far; the last ask chosen may still want some.
 
-    `taken` has a bit for each candidate that is used up, `values` what each constraint has
+    `taken` has a bit for each candidate that is used up, `blocked` (where somebody works it out)
+    one for each that the counters can't pay for any more. `values` is what each constraint has
     seen, by the constraint's number in the problem.
     """
 
@@ -66,6 +67,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
     # Devices promised to the claim of the last ask: at most MAX_DEVICES.
     in_claim: int = 0
     taken: int = 0
+    blocked: int = 0
     uses: Mapping[DeviceId, Use] = {}
     drawn: Drawn = {}
     values: Mapping[int, Values] = {}
@@ -75,22 +77,23 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
         """Whether the last ask has all it wants."""
         return self.left == 0
 
-    def choosing(self, ask: Ask, wanted: int, is_new_claim: bool) -> Draft:
-        in_claim = wanted if is_new_claim else self.in_claim + wanted
+    def choosing(self, ask: Ask, wanted: int, promised: int, start: int) -> Draft:
+        """One ask more; its claim has `promised` devices to earlier ones."""
         return Draft(
             (*self.chosen, ask),
             self.picks,
             wanted,
-            0,
-            in_claim,
+            start,
+            promised + wanted,
             self.taken,
+            self.blocked,
             self.uses,
             self.drawn,
             self.values,
         )
 
-    def plus(self, pick: Pick, drawn: Drawn, values: Mapping[int, Values]) -> Draft:
-        """One device more. `drawn` and `values` are the sums and sets with this pick in them."""
+    def plus(self, pick: Pick, drawn: Drawn, blocked: int, values: Mapping[int, Values]) -> Draft:
+        """One device more; the other arguments are what they are with this pick in them."""
         device = pick.candidate.id
         use = self.uses.get(device, Use())
         is_whole = not pick.ask.is_admin and pick.share is None
@@ -101,6 +104,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
             pick.place + 1,
             self.in_claim,
             self.taken | 1 << pick.place if is_whole else self.taken,
+            blocked,
             {**self.uses, device: _grown(use, pick, is_whole)},
             drawn,
             values,

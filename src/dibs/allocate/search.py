@@ -54,13 +54,18 @@ def _search(problem: Problem, survey: Survey | None, budget: int) -> Found:
             if survey is None:
                 return Found(None, steps)
             if draft.is_between:
-                dead_ends.add(survey.outlook(draft))
+                dead_ends.add(survey.likeness.outlook(draft))
             stack.pop()
             continue
         steps += 1
         if steps > budget:
             return Found(None, steps, is_cut=True)
-        if survey and dead_ends and grown.is_between and survey.outlook(grown) in dead_ends:
+        if (
+            survey
+            and dead_ends
+            and grown.is_between
+            and survey.likeness.outlook(grown) in dead_ends
+        ):
             continue
         stack.append((grown, successors(problem, grown, survey)))
     return Found(None, steps)
@@ -76,31 +81,33 @@ def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterato
     if ask.mode == "All":
         place = problem.lists[ask][problem.needs[ask] - draft.left]
         if problem.objection(ask, place, draft) is None:
-            yield from _unless_hopeless(taking(problem, draft, ask, place), survey)
+            yield from _unless_hopeless(taking(problem, draft, ask, place, survey), survey)
         return
     places = range(draft.start, len(problem.candidates))
-    equals_tried: set[int] = set()
-    for place in places if survey is None else survey.places(ask, draft.start):
-        kind = survey.kind(place, draft) if survey else None
+    equals_tried: set[object] = set()
+    for place in places if survey is None else survey.places(ask, draft):
+        kind = survey.likeness.kind(place, draft) if survey else None
         # Of devices that are alike in everything that matters, the first stands for all: a way
         # on from a later one is, with the two exchanged, a way on from the first.
         if kind in equals_tried:
             continue
         if problem.objection(ask, place, draft) is None:
             # Devices of one ask are interchangeable: going only forward tries each set once.
-            yield from _unless_hopeless(taking(problem, draft, ask, place), survey)
+            yield from _unless_hopeless(taking(problem, draft, ask, place, survey), survey)
         if kind is not None:
             equals_tried.add(kind)
 
 
-def taking(problem: Problem, draft: Draft, ask: Ask, place: int) -> Draft:
+def taking(problem: Problem, draft: Draft, ask: Ask, place: int, survey: Survey | None) -> Draft:
     """The draft with one device more, which nothing was objected to."""
     scene = problem.scene
     candidate = problem.candidates[place]
     share = scene.share(ask, candidate)[0] if candidate.is_shareable else None
-    drawn = draft.drawn
+    drawn, blocked = draft.drawn, draft.blocked
     if checks.pays(ask, candidate, draft, scene):
         drawn = counters.plus(drawn, candidate)
+        if survey:
+            blocked |= survey.blocked_after(candidate, drawn)
     values: dict[int, Values] | None = None
     for number, constraint in problem.rules[ask]:
         its = scene.values(candidate, constraint.attribute)
@@ -108,7 +115,7 @@ def taking(problem: Problem, draft: Draft, ask: Ask, place: int) -> Draft:
         values = values or dict(draft.values)
         values[number] = constraints.joined(constraint, draft.values.get(number), its)
     pick = Pick(ask, candidate, place, share)
-    return draft.plus(pick, drawn, draft.values if values is None else values)
+    return draft.plus(pick, drawn, blocked, draft.values if values is None else values)
 
 
 def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:
@@ -119,7 +126,8 @@ def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[
         # Mode All needs at least one device (KEP-4381), and a status has room for only so many.
         if wanted == 0 or promised + wanted > MAX_DEVICES:
             continue
-        yield from _unless_hopeless(draft.choosing(ask, wanted, slot.opens_claim), survey)
+        start = survey.floor(draft) if survey else 0
+        yield from _unless_hopeless(draft.choosing(ask, wanted, promised, start), survey)
 
 
 def _unless_hopeless(draft: Draft, survey: Survey | None) -> Iterator[Draft]:
