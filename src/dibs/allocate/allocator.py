@@ -61,7 +61,7 @@ def allocate(
 
     `answers` may be kept from one call to the next as long as the slices are the same.
     """
-    answers = answers if answers is not None else _fresh_answers()
+    answers = answers if answers is not None else Answers()
     try:
         wishes = asks.read(claims, classes, supply.features)
         pools = supply.pools(node)
@@ -97,9 +97,3 @@ def _unposed(node: Node, pools: Sequence[Pool], fault: PoolFault) -> Refused:
     faults = tuple(pool.fault for pool in pools if pool.fault is not None)
     note = f"a request asks for all devices, but {fault.text}"
     return Refused(node.metadata.name, faults, (), note)
-
-
-def _fresh_answers() -> Answers:
-    from dibs.request import selectors
-
-    return Answers(selectors.Selector.compile)

@@ -7,37 +7,20 @@ it may not outlive the slices. What a selector means is decided in `request.sele
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from dibs.allocate.outcome import Reason
 from dibs.request.asks import Ask, Condition
+from dibs.request.selectors import Selector
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
-
-
-class Selector(Protocol):
-    """What `request.selectors` compiles an expression to."""
-
-    def projection(self, candidate: Candidate) -> Hashable:
-        """Everything of the device that the expression can see."""
-
-    def matches(self, candidate: Candidate) -> bool:
-        """Raises Mistake when evaluation fails on this device."""
-
-    def explain(self, candidate: Candidate) -> str:
-        """Why it is false, with the values it saw: "memory is 40Gi, selector wants >= 80Gi"."""
-
-
-Compile = Callable[[str], Selector]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """What selectors answered: True, False or the text of an error."""
 
-    compile: Compile
     _selectors: dict[str, Selector | str] = field(default_factory=dict)
     _by_device: dict[str, dict[Candidate, bool | str]] = field(default_factory=dict)
     _by_projection: dict[str, dict[Hashable, bool | str]] = field(default_factory=dict)
@@ -85,7 +68,7 @@ class Answers:
         found = self._selectors.get(expression)
         if found is None:
             try:
-                found = self.compile(expression)
+                found = Selector.compile(expression)
             except Mistake as mistake:
                 found = mistake.message
             self._selectors[expression] = found
