@@ -2,7 +2,7 @@
 
 Unknown fields and foreign kinds are told on stderr and passed over. What can't be read, and what
 no API server would have accepted, ends the command: decisions about it would be about something
-else. Objects that come from a server (they have a resourceVersion) are taken as they are.
+else. Objects that come from a server (they have a uid) are taken as they are.
 designs/040-cli.md has the reasons.
 """
 
@@ -26,7 +26,7 @@ from dibs.schedule.snapshot import Snapshot
 from dibs.values.mistake import Mistake
 
 # What the API server would answer with a warning, and drop.
-PASSED_OVER = (FaultKind.UNKNOWN_FIELD, FaultKind.DUPLICATE_KEY)
+PASSED_OVER = (FaultKind.UNKNOWN_FIELD, FaultKind.DUPLICATE_KEY, FaultKind.BARE_WORD)
 SHOWN = 20
 PROGRESS_AFTER_S = 2.0
 
@@ -89,7 +89,7 @@ def invalid(entries: Iterable[Entry]) -> list[str]:
     """What an API server would say to the objects that none has seen yet."""
     found = []
     for entry in entries:
-        if entry.object.metadata.resource_version:
+        if entry.object.metadata.uid:
             continue
         for fault in check.validate_as_found(entry.object):
             line, column = entry.origin.position(fault.path)

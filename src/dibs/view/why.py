@@ -217,7 +217,7 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     if subject.kind == "ResourceClaim":
         head = f"{unused(subject)}\nif one did, it would fit on {decision.node}"
         return Tree(head, tuple(children))
-    return Tree(f"{subject} waits for nothing: it fits on {decision.node}", tuple(children))
+    return Tree(f"{subject} can go to {decision.node}: nothing is in its way", tuple(children))
 
 
 def settled(account: Account, decision: Settled, every_node: bool) -> Tree:
