@@ -1,18 +1,30 @@
 """Manifests from files, folders and standard input, as objects that know where they came from.
 
-The one door for everything a user hands in as text. Reads only; `write` prints objects the same
-way. It holds no opinion on what the objects mean.
+The one door for everything a user hands in as text. It reads, and holds no opinion on what the
+objects mean; `write` prints objects the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
+import msgspec
+
+from dibs.client import sources, writing
+from dibs.client.sources import Source
+from dibs.model import codec, codec_kind, documents, kinds, paths, versions
+from dibs.model.codec_kind import Member
 from dibs.model.documents import Document, Position
-from dibs.model.faults import Fault
+from dibs.model.faults import Fault, FaultKind
 from dibs.model.kinds import Known
+from dibs.values.mistake import Mistake
+
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +43,15 @@ class Origin:
 
     def written(self, path: str) -> str:
         """Return the v1 `path` as the file's own version has it."""
-        raise NotImplementedError
+        return versions.written(self.kind, self.api_version.rpartition("/")[2], path)
 
     def position(self, path: str = "") -> Position:
         """Return line and column of the entry (its key) at a v1 path."""
-        raise NotImplementedError
+        return self.document.position(paths.joined(self.root, self.written(path)))
 
     def value_position(self, path: str) -> Position:
         """Return line and column of the value at a v1 path."""
-        raise NotImplementedError
+        return self.document.value_position(paths.joined(self.root, self.written(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +64,8 @@ class Entry:
 class Loaded:
     """All that was read, in the order of the paths, files and documents.
 
-    `entries` has no key twice; a second object of the same kind, namespace and name is a fault if
-    it differs (the first one wins) and is only counted in `repeated` if it is equal.
+    `entries` has no object twice; a second one of the same kind, namespace and name is a fault if
+    it differs (the first one counts) and is only counted in `repeated` if it is equal.
     `skipped` counts kinds that are not ours: "apps/v1 Deployment" → 3.
     """
 
@@ -72,16 +84,149 @@ def load(
     paths: Sequence[str],
     *,
     stdin: BinaryIO,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Loaded:
     """Read every manifest at `paths`: files, folders, "-".
 
-    `progress(file, done_bytes, all_bytes)` is called before each file. Raises Mistake for a path that
-    cannot be read, a folder without manifests, and what is no text.
+    `progress(file, done_bytes, all_bytes)` is called before each file and now and then inside.
+    Raises Mistake for a path that cannot be read, a folder or file without manifests, and what is
+    no text.
     """
-    raise NotImplementedError
+    wanted = sources.found(paths)
+    total = sum(source.size for source in wanted)
+    gathering = _Gathering()
+    done = 0
+    with _no_collection():
+        for source in wanted:
+            told = _Told(progress, source.path, done, total)
+            _read(source, stdin, gathering, told)
+            done += source.size
+    return Loaded(
+        tuple(gathering.entries),
+        dict(gathering.skipped),
+        tuple(gathering.faults),
+        gathering.repeated,
+        tuple(source.path for source in wanted),
+    )
 
 
-def write(objects: Sequence[Known], output: str, version: str = "v1") -> str:
-    """Return the objects as "yaml" (several documents) or "json" (a List when not exactly one)."""
-    raise NotImplementedError
+def write(objects: Sequence[Known], output: str, version: str = "") -> str:
+    """Return the objects as "yaml" (several documents) or "json" (a List when not exactly one).
+
+    `version` "" is the newest of each kind.
+    """
+    return writing.text(objects, output, version)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Loading makes a million objects and no garbage; looking for it takes half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What progress is told of one file."""
+
+    progress: Progress | None
+    file: str
+    done: int
+    total: int
+
+    def __call__(self) -> None:
+        if self.progress:
+            self.progress(self.file, self.done, self.total)
+
+
+# Objects between two calls of progress: about 0.1 s.
+_STRIDE = 1000
+
+
+@dataclass(slots=True)
+class _Gathering:
+    entries: list[Entry] = field(default_factory=list)
+    by_name: dict[tuple[type, str, str], Entry] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    faults: list[Fault] = field(default_factory=list)
+    repeated: int = 0
+
+    def add(self, entry: Entry) -> None:
+        metadata = entry.object.metadata
+        key = (type(entry.object), metadata.namespace, metadata.name)
+        first = self.by_name.setdefault(key, entry) if metadata.name else entry
+        if first is entry:
+            self.entries.append(entry)
+        elif first.object == entry.object:
+            self.repeated += 1
+        else:
+            self.faults.append(_twice(first, entry))
+
+
+def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -> None:
+    told()
+    try:
+        parsed = documents.parse(sources.read(source, stdin))
+    except Mistake as mistake:
+        where = f"{source.path}:{mistake.path}" if mistake.path else source.path
+        raise Mistake(
+            mistake.message,
+            path=mistake.path if mistake.path.startswith(source.path) else where,
+            value=mistake.value,
+            remedy=mistake.remedy,
+        ) from None
+    told()
+    gathering.faults += [replace(fault, file=source.path) for fault in parsed.faults]
+    if source.is_named and not parsed.documents and not parsed.faults:
+        what = "standard input is empty" if source.path == sources.STDIN else "no manifest in it"
+        raise Mistake(what, path=source.path, remedy="YAML or JSON of Kubernetes objects is wanted")
+    for document in parsed.documents:
+        gathering.faults += [replace(fault, file=source.path) for fault in document.faults]
+        members, faults = codec_kind.members(document.tree)
+        gathering.faults += [_placed(fault, source.path, document, "") for fault in faults]
+        for count, member in enumerate(members, 1):
+            _decode(member, document, source.path, gathering)
+            if count % _STRIDE == 0:
+                told()
+
+
+def _decode(member: Member, document: Document, file: str, gathering: _Gathering) -> None:
+    decoded = codec.decode(member.tree, api_version=member.api_version, kind=member.kind)
+    gathering.faults += [_placed(fault, file, document, member.path) for fault in decoded.faults]
+    if decoded.is_foreign:
+        gathering.skipped[f"{decoded.api_version} {decoded.kind}"] += 1
+    if decoded.object is not None:
+        origin = Origin(file, document, member.path, decoded.api_version, decoded.kind)
+        gathering.add(Entry(_in_namespace(decoded.object), origin))
+
+
+def _placed(fault: Fault, file: str, document: Document, root: str) -> Fault:
+    if fault.kind is FaultKind.KIND and document.follows_end and not root:
+        remedy = 'the line "..." above ends a YAML document; remove it if these are one'
+        fault = replace(fault, remedy=remedy)
+    return fault.at(file, *document.position(paths.joined(root, fault.path)))
+
+
+def _in_namespace(item: Known) -> Known:
+    """What names no namespace is applied to "default"."""
+    if not kinds.of(item).namespaced or item.metadata.namespace:
+        return item
+    metadata = msgspec.structs.replace(item.metadata, namespace="default")
+    return msgspec.structs.replace(item, metadata=metadata)
+
+
+def _twice(first: Entry, second: Entry) -> Fault:
+    line, column = second.origin.position()
+    there = f"{first.origin.file}:{first.origin.position().line}"
+    return Fault(
+        FaultKind.DUPLICATE_OBJECT,
+        "",
+        f"the same object is at {there}, and differs; that one counts",
+        remedy="keep one of them, or give them different names",
+        subject=kinds.name_of(second.object),
+    ).at(second.origin.file, line, column)

@@ -37,12 +37,14 @@ RULES: tuple[Rule, ...] = (
 # What reading says, by the kind of its faults; one line each for the documentation.
 READING: dict[FaultKind, str] = {
     FaultKind.SYNTAX: "the text is neither YAML nor JSON",
-    FaultKind.DUPLICATE_KEY: "one key stands twice in a mapping, or one object twice in the input",
+    FaultKind.DUPLICATE_KEY: "one key stands twice in a mapping",
     FaultKind.KIND: "kind or apiVersion is missing, or no such kind exists",
     FaultKind.VERSION: "the version is unknown or gone, or the shape is that of another version",
     FaultKind.UNKNOWN_FIELD: "the kind has no such field in this version",
     FaultKind.TYPE: "a value has the wrong type",
     FaultKind.QUANTITY: "a quantity can't be read",
+    FaultKind.DUPLICATE_OBJECT: "one object stands twice in the input, and differs",
+    FaultKind.BARE_WORD: "a y or n without quotes, which kubectl reads as true or false",
 }
 
 

@@ -33,7 +33,8 @@ class Position(NamedTuple):
 class Document:
     """One document of a file, its text, and where in the file that text begins.
 
-    `faults` are its duplicate keys. Of two equal keys the last one counts, as in Kubernetes.
+    `faults` are its duplicate keys and bare words. Of two equal keys the last one counts, as in
+    Kubernetes.
     """
 
     tree: Tree
@@ -152,7 +153,7 @@ def _json_stream(text: str) -> Parsed:
             piece = text[value.start : value.end]
             document = Document(value.tree, piece, line, column, is_json=True)
             if json_reader.may_repeat_keys(piece.encode(), value.tree):
-                document = _with_repeats(document, json_reader.survey(piece))
+                document = _with_faults(document, json_reader.survey(piece))
             documents.append(document)
     except Unreadable as fault:
         return Parsed(tuple(documents), (_syntax(fault, 1),))
@@ -186,7 +187,7 @@ def _yaml_document(piece: Piece, is_large: bool) -> Document:
         except ValueError:
             pass
     reading = yaml_reader.read(piece.text)
-    return _with_repeats(replace(document, tree=reading.tree), reading)
+    return _with_faults(replace(document, tree=reading.tree), reading)
 
 
 class Piece(NamedTuple):
@@ -222,8 +223,9 @@ def split(text: str) -> Iterator[Piece]:
         start = end
 
 
-def _with_repeats(document: Document, reading: Reading) -> Document:
-    faults = tuple(
+def _with_faults(document: Document, reading: Reading) -> Document:
+    """Add the document's repeated keys and bare words."""
+    repeats = [
         Fault(
             FaultKind.DUPLICATE_KEY,
             paths.plain(repeat.steps),
@@ -232,8 +234,18 @@ def _with_repeats(document: Document, reading: Reading) -> Document:
             remedy="keep one of them; Kubernetes takes the last or refuses",
         ).at("", *document.in_file(repeat.line, repeat.column))
         for repeat in reading.repeats
-    )
-    return replace(document, faults=faults)
+    ]
+    words = [
+        Fault(
+            FaultKind.BARE_WORD,
+            paths.plain(word.steps),
+            f"a bare {word.word} is no text to kubectl but {str(word.word in 'yY').lower()}",
+            value=word.word,
+            remedy=f'quote it: "{word.word}"',
+        ).at("", *document.in_file(word.line, word.column))
+        for word in reading.words
+    ]
+    return replace(document, faults=(*repeats, *words))
 
 
 def _syntax(fault: Unreadable, line: int) -> Fault:

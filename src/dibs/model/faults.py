@@ -22,6 +22,7 @@ class FaultKind(StrEnum):
     TYPE = "type"
     QUANTITY = "quantity"
     DUPLICATE_OBJECT = "duplicate-object"
+    BARE_WORD = "bare-word"  # y or n without quotes: kubectl reads true or false, dibs the text
 
 
 @dataclass(frozen=True, slots=True)

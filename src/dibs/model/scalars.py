@@ -1,9 +1,10 @@
 """What a bare word of YAML means: text, number, true or false, nothing.
 
-Kubernetes reads YAML as Go's yaml.v2 does: YAML 1.1 with changes. `on`, `yes` and `y` are true;
+Kubernetes reads YAML as Go's yaml.v2 does: YAML 1.1 with changes. `on` and `yes` are true;
 017 and 0o17 are octal; 1_000, 0x10, .5 and 1e3 are numbers; 1:30 and 2026-03-10 stay text. The
 result is what the same document is after kubectl has turned it into JSON, so a float without a
-fraction is an int (1e3 is 1000).
+fraction is an int (1e3 is 1000). One difference is meant: a bare y or n is true or false there and
+text here, as in most other readers, and `documents` warns of it; people name nodes and keys so.
 Source: sigs.k8s.io/yaml, resolution of scalars and conversion to JSON.
 """
 
@@ -22,12 +23,14 @@ class Unresolvable(ValueError):
 
 
 _WORDS: dict[str, bool | None] = {
-    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True),
+    **dict.fromkeys(("yes", "Yes", "YES", "on", "On", "ON"), True),
     **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("no", "No", "NO", "off", "Off", "OFF"), False),
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
 }
+# Text here, true or false to kubectl.
+DOUBTFUL = frozenset("yYnN")
 _ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _INT = re.compile(
@@ -100,8 +103,8 @@ def key(text: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Whether the text, written without quotes, would be read as text again."""
+    """Whether every reader takes the text, written without quotes, as text again."""
     try:
-        return isinstance(plain(text), str)
+        return isinstance(plain(text), str) and text not in DOUBTFUL
     except Unresolvable:
         return False

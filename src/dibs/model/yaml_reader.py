@@ -47,9 +47,19 @@ class Repeat(NamedTuple):
     first_line: int
 
 
+class BareWord(NamedTuple):
+    """A y or n without quotes: text here, true or false to kubectl."""
+
+    steps: Steps
+    word: str
+    line: int
+    column: int
+
+
 @dataclass
 class Reading:
     tree: object = None
+    words: list[BareWord] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
     places: dict[Steps, Place] = field(default_factory=dict)
 
@@ -154,13 +164,21 @@ class _Builder:
         try:
             if self.expects_key():
                 self.put_key(_key(event), event)
+                if _is_doubtful(event):
+                    self.doubt((*self.open[-1].steps, event.value), event)
                 return
             value = _value(event)
+            if _is_doubtful(event):
+                self.doubt(self.steps_of_next(), event)
         except scalars.Unresolvable as fault:
             raise _at(event, str(fault), "quote it to make it text") from None
         if event.anchor:
             self.anchors[event.anchor] = (value, 1)
         self.put(value, 1, event)
+
+    def doubt(self, steps: Steps, event: Any) -> None:
+        mark = event.start_mark
+        self.reading.words.append(BareWord(steps, event.value, mark.line + 1, mark.column + 1))
 
     def expects_key(self) -> bool:
         return (
@@ -248,6 +266,10 @@ class _Builder:
             self.put_key(value, event)
             return
         self.put(value, size, event)
+
+
+def _is_doubtful(event: Any) -> bool:
+    return bool(event.implicit[0]) and event.value in scalars.DOUBTFUL
 
 
 def _value(event: Any) -> scalars.Scalar:
