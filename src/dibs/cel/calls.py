@@ -1,7 +1,8 @@
 """Calls: operands evaluated and charged as upstream does it, the overload chosen, the call made.
 
 With one or two operands both are evaluated whatever happens, and the call is charged; with more,
-or where several overloads fit, the first failing operand ends it and the call is free.
+or where several overloads fit, the first failing operand ends it, and the call is free unless it
+was the last.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ def of(
     is_whole = len(overloads) == 1 or function in _WHOLE or not function[0].isalpha()
     if function in _WITH_PATTERN and operands[1].is_constant:
         is_whole = False
-    if len(operands) == 1 and is_whole:
+    if len(operands) == 1:
         made = _unary(call, operands[0].run, price)
     elif len(operands) == 2 and is_whole:
         made = _binary(call, operands[0], operands[1], price)
+    elif not operands:
+        made = _free_of_operands(call)
     else:
         made = _in_turn(call, tuple(operand.run for operand in operands), price)
     if function in _SETTLED and all(operand.is_constant for operand in operands):
@@ -155,11 +158,28 @@ def _unit_with_constant(call: Callable[..., Value], first: Evaluate, other: Valu
     return run
 
 
+def _free_of_operands(call: Callable[..., Value]) -> Evaluate:
+    def run(run: Run) -> Value:
+        run.cost += 1
+        return call()
+
+    return run
+
+
 def _in_turn(call: Callable[..., Value], operands: tuple[Evaluate, ...], price: Price) -> Evaluate:
-    """The first operand that fails ends it, and nothing is charged for the call."""
+    """The first operand that fails ends it; if it is the last, the call is charged all the same."""
+    *before, last = operands
 
     def run(run: Run) -> Value:
-        return _made(run, call, [operand(run) for operand in operands], price)
+        values = [operand(run) for operand in before]
+        try:
+            values.append(last(run))
+        except CostLimitExceeded:
+            raise
+        except EvaluationError:
+            _charge_failed(run, price, [*values, None])
+            raise
+        return _made(run, call, values, price)
 
     return run
 
@@ -233,13 +253,14 @@ _SURE = frozenset(CLASSES) - {"list", "map", "null"}
 def fits(wanted: Type) -> _Fits | None:
     """A test of a value against a parameter's type; None when anything will do.
 
-    Of a list only the first element is looked at, of a map the first entry, as upstream does.
+    Of a list only the first element is looked at, of a map the first entry, as upstream does;
+    a list of lists (`flatten`) may hold anything.
     """
     classes = CLASSES.get(wanted.name)
     if classes is None or wanted.is_parameter:
         return None
     inner = [fits(param) for param in wanted.params]
-    if wanted.name == "list" and inner[0]:
+    if wanted.name == "list" and inner[0] and not wanted.params[0].params:
         element = inner[0]
         return lambda value: type(value) is tuple and (not value or element(value[0]))
     if wanted.name == "map" and any(inner):

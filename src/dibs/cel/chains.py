@@ -117,13 +117,14 @@ def presence(start: Evaluate, steps: Sequence[Step], last: Step, discount: int) 
     """`has(chain.last)`; `discount` is what upstream takes off again after a ternary."""
 
     def run(run: Run) -> Value:
-        value, is_optional = _walk(run, start(run), steps)
+        value, is_optional = _walk(run, start(run), steps, 1)
         try:
-            if is_optional and value is NONE:
-                return False
-            found = runtime.find(value, last.key)
-            run.cost += 1
-            return found is not ABSENT
+            if not is_optional:
+                run.cost += 1
+                return runtime.find(value, last.key) is not ABSENT
+            is_there = value is not NONE and runtime.find(value, last.key) is not ABSENT
+            run.cost += is_there
+            return is_there
         finally:
             run.cost -= discount
 
@@ -132,19 +133,20 @@ def presence(start: Evaluate, steps: Sequence[Step], last: Step, discount: int) 
 
 def follow(run: Run, value: Value, steps: Sequence[Step]) -> Value:
     """Make the steps; once one is optional, so is the rest and the result."""
-    value, is_optional = _walk(run, value, steps)
+    value, is_optional = _walk(run, value, steps, 0)
     if not is_optional or value is NONE:
         return value
     return Optional(value)
 
 
-def _walk(run: Run, value: Value, steps: Sequence[Step]) -> tuple[Value, bool]:
+def _walk(run: Run, value: Value, steps: Sequence[Step], more: int) -> tuple[Value, bool]:
+    """Where the steps lead, and whether it is optional; `more` is how many steps will follow."""
     is_optional = type(value) is Optional
     if is_optional:
-        if not value.present:
-            return (NONE, True) if steps else (value, False)
-        if not steps:
+        if len(steps) + more == 0:
             return value, False
+        if not value.present:
+            return NONE, True
         value = value.value
     for step in steps:
         is_optional = is_optional or step.is_optional

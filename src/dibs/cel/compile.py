@@ -235,25 +235,24 @@ class _Compiler:
             key.is_constant and value.is_constant and not is_optional
             for key, value, is_optional in parts
         ):
-            return Code.constant(
-                _now(_map_of, [(key.value, value.value) for key, value, _ in parts])
-            )
+            pairs = [(key.value, value.value) for key, value, _ in parts]
+            return Code.constant(_now(runtime.Map.of, pairs))
         runs = [(key.run, value.run, is_optional) for key, value, is_optional in parts]
 
         def run(run: Run) -> Value:
-            pairs: list[tuple[Value, Value]] = []
+            entries: list[tuple[Value, Value]] = []
             try:
                 for key, part, is_optional in runs:
                     name, value = key(run), part(run)
                     if not is_optional:
-                        pairs.append((name, value))
+                        entries.append((name, value))
                     elif _is_present(value, "map entry"):
-                        pairs.append((name, value.value))
+                        entries.append((name, value.value))
             except EvaluationError:
                 run.cost += sizes.MAP
                 raise
             run.charge(sizes.MAP)
-            return _map_of(pairs)
+            return runtime.Map.of(entries)
 
         return Code.of(run)
 
@@ -340,10 +339,6 @@ def _now(call: object, *values: Value) -> Value:
         return call(*values)
     except EvaluationError as error:
         raise Instantiation(error.text) from None
-
-
-def _map_of(pairs: list[tuple[Value, Value]]) -> runtime.Map:
-    return runtime.Map.of(pairs)
 
 
 def _is_present(value: Value, what: str) -> bool:

@@ -90,6 +90,8 @@ class _Estimate:
             case Ident():
                 self.paths[node.id] = self.path_of_name(node.name)
                 return 1
+            case Select() if node.id in self.checked.type_values:
+                return 1
             case Select():
                 return self.select(node)
             case Call():
@@ -148,7 +150,7 @@ class _Estimate:
         for name in path[1:]:
             if shape is None:
                 return None
-            if name == ITEMS or name == VALUES:
+            if name in (ITEMS, VALUES):
                 shape = shape.item
             elif name == KEYS:
                 shape = shape.key

@@ -192,13 +192,14 @@ def _range(operands: Sequence[Operand], overload: Overload) -> Forecast:
     count = _literal_int(operands, 0)
     if count is None:
         return Forecast(sizes.MOST, UNKNOWN)
-    return Forecast(add(count % 2**64, _NEW_LIST), exactly(count % 2**64))
+    return Forecast(add(max(count, 0), _NEW_LIST), exactly(max(count, 0)))
 
 
 def _slice(operands: Sequence[Operand], overload: Overload) -> Forecast:
-    start = _literal_int(operands, 1) or 0
+    # A negative literal is taken for 0; an end before the start wraps around, as upstream's does.
+    start = max(_literal_int(operands, 1) or 0, 0)
     end = _literal_int(operands, 2)
-    count = ((operands[0].size.high if end is None else end) - start) % 2**64
+    count = ((operands[0].size.high if end is None else max(end, 0)) - start) % 2**64
     return Forecast(add(count, _NEW_LIST), exactly(count))
 
 
@@ -221,8 +222,7 @@ def _distinct(operands: Sequence[Operand], overload: Overload) -> Forecast:
 
 
 def _sorted(operands: Sequence[Operand], overload: Overload) -> Forecast:
-    keys = operands[-1].type
-    is_text = bool(keys.params) and keys.params[0] in (types.STRING, types.BYTES)
+    is_text = overload.params[-1].params[0] in (types.STRING, types.BYTES)
     size = operands[0].size
     return Forecast(_pairwise(size, 2.1 if is_text else 2.0), size.times(size))
 

@@ -69,7 +69,7 @@ def equality(left: Code, right: Code, is_equal: bool) -> Evaluate:
         except CostLimitExceeded:
             raise
         except EvaluationError:
-            _charge_other(run, second)
+            run.charge(price(None, _other(run, second)))
             raise
         try:
             other = second(run)
@@ -84,15 +84,14 @@ def equality(left: Code, right: Code, is_equal: bool) -> Evaluate:
     return run
 
 
-def _charge_other(run: Run, second: Evaluate) -> None:
+def _other(run: Run, second: Evaluate) -> Value:
     """The right side's charges are due although the left has failed."""
     try:
-        second(run)
+        return second(run)
     except CostLimitExceeded:
         raise
     except EvaluationError:
-        pass
-    run.charge(1)
+        return None
 
 
 def _equals_text(first: Evaluate, text: str, is_equal: bool) -> Evaluate:

@@ -138,20 +138,21 @@ def _traversed(values: Values) -> int:
 
 def _prefix_bytes(values: Values) -> int:
     block = values[0]
-    return -(-block.length // 8) if type(block) is runtime.CIDR else 1
-
-
-def _text_argument(values: Values) -> int:
-    return tenth(len(values[1])) if type(values[1]) is str else 0
+    return -(-block.length // 8) if type(block) is runtime.CIDR else runtime.size_of(block)
 
 
 def _contains_ip(values: Values) -> int:
-    return tenth(2 * _prefix_bytes(values)) + _text_argument(values)
+    return tenth(2 * _prefix_bytes(values))
 
 
 def _contains_cidr(values: Values) -> int:
     width = _prefix_bytes(values)
-    return tenth(2 * width) + tenth(width) + 1 + _text_argument(values)
+    return tenth(2 * width) + tenth(width) + 1
+
+
+def _with_text(price: Callable[[Values], int]) -> Price:
+    """An address that is known to be given as text is parsed first."""
+    return Price(lambda values: price(values) + tenth(_size(values, 1)))
 
 
 # Length of each format's pattern, as upstream counts it.
@@ -181,7 +182,7 @@ def _validated(values: Values) -> int:
 def _counted(values: Values) -> int:
     """`lists.range(n)`: priced before the list is made."""
     count = values[0]
-    return (count if type(count) is int and count >= 0 else 1) + _NEW_LIST
+    return (max(count, 0) if type(count) is int else 1) + _NEW_LIST
 
 
 def _sliced(values: Values, result: Value) -> int:
@@ -223,6 +224,8 @@ _BY_OVERLOAD: dict[str, Price] = {
     "matches_string": Price(_matched),
     "string_to_bytes": Price(_read),
     "bytes_to_string": Price(_read),
+    "cidr_contains_ip_string": _with_text(_contains_ip),
+    "cidr_contains_cidr_string": _with_text(_contains_cidr),
     **{
         f"{operator}_{kind}": Price(_compared)
         for operator in ("less", "less_equals", "greater", "greater_equals")

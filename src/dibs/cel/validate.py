@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dibs.cel import ast, runtime
+from dibs.cel import ast, runtime, types
 from dibs.cel.ast import Call, ListNode, Literal, MapNode, Node
 from dibs.cel.check import Checked
 from dibs.cel.faults import Fault
+from dibs.cel.library import formatting
 from dibs.cel.types import Type
 
 # function → (position of the argument among the operands, what a bad one is called)
@@ -33,6 +34,8 @@ def faults(checked: Checked) -> Iterator[Fault]:
         if isinstance(node, Call):
             is_format = node.function == "format"
             yield from _bad_argument(checked, node)
+            if is_format:
+                yield from _bad_format(checked, node)
         elif not is_formatted and isinstance(node, ListNode):
             yield from _mixed(checked, node.elements, node.optional)
         elif not is_formatted and isinstance(node, MapNode):
@@ -71,6 +74,49 @@ def _matched(call: Callable[..., runtime.Value], value: runtime.Value) -> None:
 
 
 _READERS = {"duration": _converted, "timestamp": _converted, "matches": _matched}
+
+
+def _bad_format(checked: Checked, node: Call) -> Iterator[Fault]:
+    """`"%d".format([x])`: a literal string and a literal list have to fit."""
+    pattern, args = node.target, node.args
+    if not isinstance(pattern, Literal) or len(args) != 1 or not isinstance(args[0], ListNode):
+        return
+    given = args[0].elements
+    used = 0
+    try:
+        for _, letter, _ in formatting.clauses(pattern.value):
+            if letter == "?" and used >= len(given):
+                text = f"index {used} out of range"
+                yield checked.source.fault(text, node.at, node.span)
+                return
+            if letter not in ("", "?"):
+                yield from _unfit(checked, letter, given[used])
+                used += 1
+    except formatting.BadFormat as bad:
+        yield checked.source.fault(str(bad), node.at, node.span)
+        return
+    if used < len(given):
+        text = "too many arguments supplied to string.format"
+        text += f" (expected {used}, got {len(given)})"
+        yield checked.source.fault(text, node.at, node.span)
+
+
+def _unfit(checked: Checked, letter: str, arg: Node) -> Iterator[Fault]:
+    accepted, refusal = formatting.ACCEPTED[letter]
+    each = checked.type_of(arg)
+    name = _FORMATTED.get(each.name, each.name)
+    if each != types.DYN and name not in accepted:
+        text = f"error during formatting: {refusal}, was given {name}"
+        yield checked.source.fault(text, arg.at, arg.span)
+
+
+# Static types that go by another name once they are values.
+_FORMATTED = {
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+    "null": "null_type",
+    "any": "google.protobuf.Any",
+}
 
 
 def _mixed(checked: Checked, parts: list[Node], optional: frozenset[int]) -> Iterator[Fault]:

@@ -22,6 +22,8 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEXADECIMAL = re.compile(
     r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
 )
+# Go's reader of doubles, unlike that of integers, lets digits be grouped.
+_UNDERSCORE = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _NOT_A_NUMBER = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -87,6 +89,7 @@ def uint_of_string(text: str) -> UInt:
 def double_of_string(text: str) -> float:
     """Read a decimal, a C hexadecimal, inf or nan. A number too large for a double is an error."""
     number = math.inf
+    text = _UNDERSCORE.sub("", text)
     if _DECIMAL.fullmatch(text):
         number = float(text)
     elif _HEXADECIMAL.fullmatch(text):

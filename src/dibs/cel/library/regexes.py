@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from dibs.cel.types import INT, STRING, list_of
 
 # A selector has at most 10 240 bytes; a pattern put together at run time may be no longer.
 _LONGEST_PATTERN = 10_240
+# RE2 in C++ has one escape that Go's has not.
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 def compiled(pattern: str) -> Any:
@@ -35,6 +38,8 @@ def compiled(pattern: str) -> Any:
 def _compiled(pattern: str) -> Any:
     if len(pattern) > _LONGEST_PATTERN:
         raise re2.error("expression too large")
+    if _ANY_BYTE.search(pattern):
+        raise re2.error(r"invalid escape sequence: `\C`")
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)

@@ -7,6 +7,7 @@ Go unescapes and escapes UTF-8 byte by byte.
 from __future__ import annotations
 
 import re
+from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
 from dibs.cel.declare import Library, function, member
@@ -25,7 +26,6 @@ _USERINFO: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})?")
 _PORT: Final = re.compile(r"(:[0-9]*)?")
-_IPV6: Final = re.compile(r"\[[0-9A-Fa-f:.]+(%25.+)?\]")
 
 
 class BadURL(Exception):
@@ -86,10 +86,10 @@ def _host(text: str) -> str:
         if end < 0:
             raise BadURL("missing ']' in host")
         _check_port(text[end + 1 :])
-        if not _IPV6.fullmatch(text[: end + 1]):
+        address, zone, name = text[1:end].partition("%25")
+        if not _is_ipv6(address):
             raise BadURL(f"invalid host: {quoted(text[: end + 1])}")
-        address, zone, name = text[: end + 1].partition("%25")
-        return address + ("%" + _unescaped(name) if zone else "") + text[end + 1 :]
+        return f"[{address}{'%' + _unescaped(name) if zone else ''}]{text[end + 1 :]}"
     host, colon, port = text.partition(":")
     _check_port(colon + port)
     for escape in _ESCAPE.finditer(texts.encoded(host)):
@@ -102,6 +102,14 @@ def _host(text: str) -> str:
         if ord(char) < 0x80 and ord(char) not in _HOST_CHARS and char != "%":
             raise BadURL(f"invalid character {quoted(char)} in host name")
     return _unescaped(host) + colon + port
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return True
 
 
 def _check_port(text: str) -> None:

@@ -42,9 +42,9 @@ def timestamp(nanoseconds: int, offset_s: int = 0) -> Timestamp:
 
 
 def duration(nanoseconds: int) -> Duration:
-    """Make a Duration; raise `duration overflow` beyond 64 bits."""
+    """Make a Duration; raise `integer overflow` beyond 64 bits."""
     if not LEAST_INT <= nanoseconds <= MOST_INT:
-        raise EvaluationError("duration overflow")
+        raise EvaluationError("integer overflow")
     return Duration(nanoseconds)
 
 

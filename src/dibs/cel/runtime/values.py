@@ -118,19 +118,22 @@ class NamedFormat:
     name: str
 
 
-class _BoolKey:
-    """Stands for true or false among a map's keys, where Python's True would be the key 1."""
+class _Key:
+    """Stands for a key among a map's where Python would take it for another, or for none.
+
+    True would be the key 1; a list or a Quantity is a key that nothing finds.
+    """
 
     __slots__ = ("value",)
 
-    def __init__(self, value: bool) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
     def __repr__(self) -> str:
-        return "true" if self.value else "false"
+        return str(self.value).lower()
 
 
-_TRUE_KEY, _FALSE_KEY = _BoolKey(True), _BoolKey(False)
+_TRUE_KEY, _FALSE_KEY = _Key(True), _Key(False)
 
 
 def key_of(value: Value) -> Hashable:
@@ -161,7 +164,10 @@ class Map(dict[Hashable, Value]):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Value, Value]]) -> Map:
-        return cls((key_of(key), value) for key, value in pairs)
+        return cls(
+            (key_of(key) if type(key) in _KEY_CLASSES or type(key) is bool else _Key(key), value)
+            for key, value in pairs
+        )
 
     def __missing__(self, key: Hashable) -> Value:
         raise EvaluationError(f"no such key: {key}")
@@ -185,7 +191,7 @@ EMPTY_MAP: Final = Map()
 
 def keys_of(entries: Map) -> Iterator[Value]:
     """Yield the keys as CEL values, in the order they were put in."""
-    return (key.value if type(key) is _BoolKey else key for key in entries)
+    return (key.value if type(key) is _Key else key for key in entries)
 
 
 __all__ = [
