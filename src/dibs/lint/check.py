@@ -19,13 +19,15 @@ from dibs.lint import (
     references,
     selections,
     validation,
+    versions,
 )
-from dibs.lint.finding import Finding
+from dibs.lint.finding import Finding, Severity
 from dibs.lint.rule import Remark, Rule, World
 from dibs.model import kinds
 from dibs.model.faults import Fault, FaultKind
 
 RULES: tuple[Rule, ...] = (
+    *versions.RULES,
     *references.RULES,
     *expressions.RULES,
     *selections.RULES,
@@ -34,17 +36,17 @@ RULES: tuple[Rule, ...] = (
     *hardware.RULES,
 )
 
-# What reading says, by the kind of its faults; one line each for the documentation.
-READING: dict[FaultKind, str] = {
-    FaultKind.SYNTAX: "the text is neither YAML nor JSON",
-    FaultKind.DUPLICATE_KEY: "one key stands twice in a mapping",
-    FaultKind.KIND: "kind or apiVersion is missing, or no such kind exists",
-    FaultKind.VERSION: "the version is unknown or gone, or the shape is that of another version",
-    FaultKind.UNKNOWN_FIELD: "the kind has no such field in this version",
-    FaultKind.TYPE: "a value has the wrong type",
-    FaultKind.QUANTITY: "a quantity can't be read",
-    FaultKind.DUPLICATE_OBJECT: "one object stands twice in the input, and differs",
-    FaultKind.BARE_WORD: "a y or n without quotes, which kubectl reads as true or false",
+# What reading says, by the kind of its faults.
+READING: dict[FaultKind, tuple[Severity, str]] = {
+    FaultKind.SYNTAX: ("error", "the text is neither YAML nor JSON"),
+    FaultKind.DUPLICATE_KEY: ("error", "one key stands twice in a mapping"),
+    FaultKind.KIND: ("error", "kind or apiVersion is missing, or no such kind exists"),
+    FaultKind.VERSION: ("error", "the version is gone, or the shape is that of another version"),
+    FaultKind.UNKNOWN_FIELD: ("error", "the kind has no such field in this version"),
+    FaultKind.TYPE: ("error", "a value has the wrong type"),
+    FaultKind.QUANTITY: ("error", "a quantity can't be read"),
+    FaultKind.DUPLICATE_OBJECT: ("error", "two different objects have one name"),
+    FaultKind.BARE_WORD: ("warning", "a bare y or n, which kubectl reads as true or false"),
 }
 
 
@@ -65,8 +67,8 @@ def check(loaded: Loaded) -> tuple[Finding, ...]:
 
 def codes() -> Iterator[tuple[str, str, str]]:
     """Yield code, severity and meaning of all that can be found, as docs/lint.md lists them."""
-    for kind, says in READING.items():
-        yield kind.value, "error", says
+    for kind, (severity, says) in READING.items():
+        yield kind.value, severity, says
     for code, says in validation.CODES.values():
         yield code, "error", says
     for rule in RULES:
@@ -75,7 +77,7 @@ def codes() -> Iterator[tuple[str, str, str]]:
 
 def unread(fault: Fault) -> Finding:
     return Finding(
-        severity="error",
+        severity=READING[fault.kind][0],
         code=fault.kind.value,
         message=f"{fault.path}: {fault.message}" if fault.path else fault.message,
         remedy=fault.remedy,

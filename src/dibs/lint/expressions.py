@@ -39,7 +39,7 @@ def size_as_attribute(world: World) -> Iterator[Remark]:
                 assert read.comparison is not None
                 yield remark(
                     trial,
-                    read.node.at,
+                    read.spot,
                     "memory is read as an attribute, and drivers publish it as a capacity",
                     "compare it with "
                     + sizes.test(read.domain, read.name, read.comparison.operator, wanted),
@@ -68,7 +68,7 @@ RULES = (
     Rule(
         "memory-as-attribute",
         "warning",
-        "memory is read as an attribute; known without slices, where it is a capacity everywhere",
+        "memory is read as an attribute; told when there are no slices to know better",
         size_as_attribute,
     ),
     Rule(

@@ -44,6 +44,11 @@ class Read:
     comparison: Comparison | None = None
 
     @property
+    def spot(self) -> int:
+        """Where the name stands: behind the dot, or the bracket, that the node is at."""
+        return self.node.at + 1 if isinstance(self.node, Select) else self.node.at
+
+    @property
     def text(self) -> str:
         return written(self.shelf, self.domain, self.name)
 

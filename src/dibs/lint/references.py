@@ -65,25 +65,6 @@ def missing_claim(world: World) -> Iterator[Remark]:
             )
 
 
-def undeclared_claim(world: World) -> Iterator[Remark]:
-    for entry, pod in world.entries(Pod):
-        declared = [used.name for used in pod.spec.resource_claims]
-        for path, container in containers_of(pod):
-            for index, use in enumerate(container.resources.claims):
-                if use.name in declared:
-                    continue
-                if len(declared) == 1:
-                    remedy = f"the Pod's only claim is {declared[0]}"
-                else:
-                    remedy = rule.instead(use.name, declared)
-                yield Remark(
-                    entry,
-                    f"{path}.resources.claims[{index}].name",
-                    f"claim {use.name} is not among the Pod's spec.resourceClaims",
-                    remedy if declared else "declare it in spec.resourceClaims",
-                )
-
-
 def missing_request(world: World) -> Iterator[Remark]:
     for entry, pod in world.entries(Pod):
         for path, container in containers_of(pod):
@@ -122,12 +103,6 @@ RULES = (
         "error",
         "a Pod names a ResourceClaim that is not in its namespace",
         missing_claim,
-    ),
-    Rule(
-        "claim-undeclared",
-        "error",
-        "a container uses a claim that the Pod does not declare",
-        undeclared_claim,
     ),
     Rule(
         "request-missing",

@@ -25,7 +25,7 @@ def unknown_domain(world: World) -> Iterator[Remark]:
             if domain not in domains:
                 yield expressions.remark(
                     trial,
-                    read.node.at,
+                    read.spot,
                     f"no device {of_class(trial)} publishes anything in domain {domain}",
                     rule.instead(domain, domains),
                 )
@@ -42,7 +42,7 @@ def capacity_as_attribute(world: World) -> Iterator[Remark]:
         else:
             remedy = f"read it as {written('capacity', domain, read.name)}, a quantity"
         yield expressions.remark(
-            trial, read.node.at, f"{read.name} is a capacity, no attribute", remedy
+            trial, read.spot, f"{read.name} is a capacity, no attribute", remedy
         )
 
 
@@ -51,7 +51,7 @@ def attribute_as_capacity(world: World) -> Iterator[Remark]:
         domain = trial.seen.called(read.name, "attributes")[0][1]
         yield expressions.remark(
             trial,
-            read.node.at,
+            read.spot,
             f"{read.name} is an attribute, no capacity",
             f"read it as {written('attributes', domain, read.name)}",
         )
@@ -66,7 +66,7 @@ def unknown_name(world: World) -> Iterator[Remark]:
             noun = "an attribute" if read.shelf == "attributes" else "a capacity"
             yield expressions.remark(
                 trial,
-                read.node.at,
+                read.spot,
                 f"{read.name} is not {noun} that any device {of_class(trial)} publishes",
                 elsewhere(world, read, trial.seen) or nearest_name(read, trial.seen),
             )
@@ -84,7 +84,7 @@ def missing_somewhere(world: World) -> Iterator[Remark]:
                 continue
             yield expressions.remark(
                 trial,
-                read.node.at,
+                read.spot,
                 f"fails on {len(lacking)} of {rule.plural(len(trial.among), 'device')}, first on "
                 f"{lacking[0].id}: no such key: {read.name}",
                 f'guard it: "{read.name}" in device.{read.shelf}["{read.domain}"] && …',
@@ -260,9 +260,9 @@ def nearest_name(read: Read, seen: Catalog) -> str:
     if isinstance(wanted, str):
         for value, holders in seen.texts(read.domain).items():
             if value == wanted:
-                return f'the nearest is {holders[0]}, which "{value}" is a value of'
+                return f'the nearest is {holders[0]}, which some have as "{value}"'
         if near := rule.near(wanted, seen.texts(read.domain)):
-            return f'the nearest is {seen.texts(read.domain)[near][0]}, with values like "{near}"'
+            return f'the nearest is {seen.texts(read.domain)[near][0]}, which some have as "{near}"'
     return rule.instead(read.name, names)
 
 

@@ -61,7 +61,8 @@ class Demand:
     """One request or alternative, and the devices that would do.
 
     `offered` are those its class selects, `fitting` those that its own selectors leave; both are
-    None when that can't be known: no such class in the input, or a selector that doesn't compile.
+    None when that can't be known: no such class in the input, or a selector that doesn't compile
+    or fails.
     """
 
     wish: Wish
@@ -86,7 +87,7 @@ def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
     found = _Surveyor()
     by_class: dict[str, tuple[Published, ...]] = {}
     for entry, cls in inputs.of_kind(loaded, DeviceClass):
-        left = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", devices)
+        left, _ = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", devices)
         if left is not None:
             by_class[cls.metadata.name] = left
     demands = []
@@ -95,11 +96,11 @@ def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
             continue
         for path, name, request in requests(wish):
             offered = by_class.get(request.device_class_name)
-            fitting = found.narrow(
+            left, is_sure = found.narrow(
                 wish.entry, f"{path}.selectors", request.selectors, request.device_class_name,
                 offered,
             )  # fmt: skip
-            demands.append(Demand(wish, path, name, request, offered, fitting))
+            demands.append(Demand(wish, path, name, request, offered, left if is_sure else None))
     return Survey(tuple(found.trials), tuple(demands), by_class)
 
 
@@ -127,9 +128,13 @@ class _Surveyor:
         written_selectors: tuple[DeviceSelector, ...],
         class_name: str,
         devices: tuple[Published, ...] | None,
-    ) -> tuple[Published, ...] | None:
-        """Try the selectors one after the other; return the devices that all of them match."""
-        left = devices
+    ) -> tuple[tuple[Published, ...] | None, bool]:
+        """Try the selectors one after the other.
+
+        Returns the devices that all of them match, None if that can't be known, and whether no
+        selector failed on any device.
+        """
+        left, is_sure = devices, True
         chain: tuple[str, ...] = (class_name,)
         for index, selector in enumerate(written_selectors):
             text = selector.cel.expression if selector.cel else ""
@@ -143,7 +148,8 @@ class _Surveyor:
             trial = replace(self.known[chain], written=written)
             self.trials.append(trial)
             left = None if trial.fault or left is None else trial.matched
-        return left
+            is_sure = is_sure and not trial.failed
+        return left, is_sure
 
 
 def tried(written: Written, among: tuple[Published, ...]) -> Trial:

@@ -15,6 +15,7 @@ from dibs.lint import rule
 from dibs.lint.finding import Finding
 from dibs.lint.rule import World
 from dibs.model import kinds, rules
+from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dibs.model.rules import FaultType, FieldFault
 
@@ -31,6 +32,7 @@ CODES: dict[FaultType, tuple[str, str]] = {
 }
 
 REFERENCE = re.compile(r"\.(constraints|config)\[\d+\]\.requests\[\d+\]$")
+POD_CLAIM = re.compile(r"\.resources\.claims\[\d+\](\.name)?$")
 
 
 def findings(world: World) -> Iterator[Finding]:
@@ -58,11 +60,15 @@ def finding(entry: Entry, fault: FieldFault) -> Finding:
 
 
 def remedy(entry: Entry, fault: FieldFault) -> str:
-    """Say what may have been meant by a request that isn't there, "" for all else."""
-    spec = spec_of(entry)
-    if spec is None or not REFERENCE.search(fault.path) or not isinstance(fault.value, str):
+    """Say what may have been meant by a name that isn't there, "" for all other faults."""
+    if not isinstance(fault.value, str):
         return ""
-    return rule.instead(fault.value, request_names(spec))
+    if isinstance(entry.object, Pod) and POD_CLAIM.search(fault.path):
+        return rule.instead(fault.value, [used.name for used in entry.object.spec.resource_claims])
+    spec = spec_of(entry)
+    if spec is not None and REFERENCE.search(fault.path):
+        return rule.instead(fault.value, request_names(spec))
+    return ""
 
 
 def spec_of(entry: Entry) -> ResourceClaimSpec | None:
