@@ -22,7 +22,8 @@ from dibs.allocate.shares import named_share
 from dibs.model.core import Node
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request import asks
-from dibs.request.asks import Wish
+from dibs.request.asks import Unreadable, Wish
+from dibs.supply.features import Features
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Pool, PoolFault, Supply
 from dibs.values.mistake import Mistake
@@ -63,15 +64,28 @@ def allocate(
     """
     answers = answers if answers is not None else Answers()
     try:
-        wishes = asks.read(claims, classes, supply.features)
+        wishes, wrong = _read(claims, classes, supply.features)
         pools = supply.pools(node)
         scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers)
         posed = problem.pose(wishes, pools, scene, is_strict=options.strict, order=options.order)
         if isinstance(posed, PoolFault):
             return _unposed(node, pools, posed)
+        if wrong is not None:
+            raise wrong
         return _answer(posed, pools, wishes, classes, options)
     except Mistake as mistake:
         return Failed(node.metadata.name, str(mistake))
+
+
+def _read(
+    claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass], features: Features
+) -> tuple[tuple[Wish, ...], Mistake | None]:
+    """The wishes up to what can't be read. Requests are prepared one by one, so that a node may
+    be out because of an earlier one before the later one is a fault on all nodes."""
+    try:
+        return asks.read(claims, classes, features), None
+    except Unreadable as unreadable:
+        return unreadable.before, unreadable
 
 
 def _answer(

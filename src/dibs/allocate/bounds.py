@@ -5,7 +5,7 @@ count: too few devices left for an ask, for asks that share them, for one value 
 constraint, too few values for a distinct one. They only ever say no to what is impossible.
 
 Where the search might meet something fatal (a selector that fails, mode All under a constraint),
-skipping a branch could hide it: then the survey isn't exact and bounds nothing.
+skipping a branch could hide it: then nothing may be skipped and there is no survey.
 Source: Hall's condition; kubernetes#131730 (unsatisfiable claims take forever).
 """
 
@@ -49,7 +49,6 @@ class Survey:
 
     problem: Problem
     likeness: Likeness
-    is_exact: bool
     good: Mapping[Ask, Places]
     shareable: Places
     holders: Mapping[int, Mapping[object, Places]]
@@ -60,7 +59,6 @@ class Survey:
         return cls(
             problem=problem,
             likeness=alike.compare(problem),
-            is_exact=not (problem.is_strict and _might_be_fatal(problem)),
             good={ask: _good(problem, ask) for ask in problem.asks},
             shareable=_bits(
                 place for place, each in enumerate(problem.candidates) if each.is_shareable
@@ -70,10 +68,7 @@ class Survey:
         )
 
     def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
-        """The places to be tried, in order; all of them where one might be fatal."""
-        if not self.is_exact:
-            yield from range(draft.start, len(self.problem.candidates))
-            return
+        """The places to be tried, in order."""
         rest = self._free(ask, draft) >> draft.start
         place = draft.start
         while rest:
@@ -101,7 +96,7 @@ class Survey:
         Two equal requests can exchange their devices, so the first way to fill both has them in
         order: what begins before the last one's first device has been tried, the other way round.
         """
-        if not self.is_exact or len(draft.chosen) not in self.likeness.repeats:
+        if len(draft.chosen) not in self.likeness.repeats:
             return 0
         ask = draft.chosen[-1]
         had = self.problem.needs[ask] - draft.left
@@ -112,8 +107,6 @@ class Survey:
 
     def is_hopeless(self, draft: Draft) -> bool:
         """Whether counting alone shows that the draft can't become full."""
-        if not self.is_exact:
-            return False
         slots = self.problem.slots[len(draft.chosen) :]
         choices: list[Choice] = []
         floor = self.floor(draft)
@@ -190,6 +183,19 @@ class Survey:
         return left < wanted
 
 
+def might_be_fatal(problem: Problem) -> bool:
+    """Whether the search may end in something fatal that skipping a branch could hide."""
+    if not problem.is_strict:
+        return False
+    if any(ask.mode == "All" and problem.rules[ask] for ask in problem.asks):
+        return True
+    return any(
+        (against := problem.verdict(ask, place)) is not None and against.code == "selector-error"
+        for ask in problem.asks
+        for place in range(len(problem.candidates))
+    )
+
+
 def _is_met(choice: Choice) -> bool:
     return any(0 < each.wanted <= each.places.bit_count() for each in choice)
 
@@ -218,16 +224,6 @@ def _is_crowded(choices: Sequence[Choice], shareable: Places) -> bool:
         wanted += least
     return wanted > union.bit_count() or any(
         least > places.bit_count() for places, least in by_places.items()
-    )
-
-
-def _might_be_fatal(problem: Problem) -> bool:
-    if any(ask.mode == "All" and problem.rules[ask] for ask in problem.asks):
-        return True
-    return any(
-        (against := problem.verdict(ask, place)) is not None and against.code == "selector-error"
-        for ask in problem.asks
-        for place in range(len(problem.candidates))
     )
 
 

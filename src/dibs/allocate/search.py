@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dibs.allocate import checks, constraints, counters
+from dibs.allocate import bounds, checks, constraints, counters
 from dibs.allocate.bounds import Survey
 from dibs.allocate.draft import Draft, Pick, Values
 from dibs.allocate.problem import Problem
@@ -31,17 +31,21 @@ def first_full(problem: Problem, budget: int) -> Found:
     """Search in at most `budget` steps. Raises Mistake for what is fatal."""
     # Most claims fit at the first try. That descent evaluates no selector that it needn't; only
     # when it gets stuck is every device judged for every ask, and looked at as a whole.
-    descent = _search(problem, None, budget)
+    descent = _search(problem, None, budget, gives_up=True)
     if descent.draft is not None or descent.is_cut:
         return descent
+    if bounds.might_be_fatal(problem):
+        return _search(problem, None, budget)
     survey = Survey.of(problem)
     if survey.is_hopeless(Draft()):
         return Found(None, descent.steps)
     return _search(problem, survey, budget)
 
 
-def _search(problem: Problem, survey: Survey | None, budget: int) -> Found:
-    """Without a survey the search gives up at the first dead end."""
+def _search(
+    problem: Problem, survey: Survey | None, budget: int, *, gives_up: bool = False
+) -> Found:
+    """Without a survey nothing is skipped; `gives_up` ends the search at the first dead end."""
     steps = 0
     dead_ends: set[object] = set()
     stack = [(Draft(), successors(problem, Draft(), survey))]
@@ -51,9 +55,9 @@ def _search(problem: Problem, survey: Survey | None, budget: int) -> Found:
             return Found(draft, steps)
         grown = next(following, None)
         if grown is None:
-            if survey is None:
+            if gives_up:
                 return Found(None, steps)
-            if draft.is_between:
+            if survey and draft.is_between:
                 dead_ends.add(survey.likeness.outlook(draft))
             stack.pop()
             continue
@@ -87,8 +91,7 @@ def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterato
     equals_tried: set[object] = set()
     for place in places if survey is None else survey.places(ask, draft):
         kind = survey.likeness.kind(place, draft) if survey else None
-        # Of devices that are alike in everything that matters, the first stands for all: a way
-        # on from a later one is, with the two exchanged, a way on from the first.
+        # Of devices that are alike in everything that matters, the first stands for all.
         if kind in equals_tried:
             continue
         if problem.objection(ask, place, draft) is None:

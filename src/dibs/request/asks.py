@@ -113,22 +113,31 @@ class Whose(NamedTuple):
     number: int
 
 
+class Unreadable(Mistake):
+    """A request that no node could satisfy; `before` is what was read before it."""
+
+    def __init__(self, mistake: Mistake, before: tuple[Wish, ...]):
+        super().__init__(mistake.message, path=mistake.path, remedy=mistake.remedy)
+        self.before = before
+
+
 def read(
     claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass], features: Features = ALL
 ) -> tuple[Wish, ...]:
-    """Read the claims of one Pod. Raises Mistake for what no node could satisfy."""
-    return tuple(_wish(number, claim, classes, features) for number, claim in enumerate(claims))
-
-
-def _wish(
-    number: int, claim: ResourceClaim, classes: Mapping[str, DeviceClass], features: Features
-) -> Wish:
-    key = claim_key(claim)
-    wanted = claim.spec.devices
-    whose = Whose(key, number)
-    requests = tuple(_request(whose, each, classes, features) for each in wanted.requests)
-    constraints = tuple(_constraint(key, each) for each in wanted.constraints)
-    return Wish(key, number, claim, requests, constraints)
+    """Read the claims of one Pod. Raises Unreadable, which is a Mistake."""
+    wishes: list[Wish] = []
+    for number, claim in enumerate(claims):
+        whose = Whose(claim_key(claim), number)
+        requests: list[Request] = []
+        try:
+            for each in claim.spec.devices.requests:
+                requests.append(_request(whose, each, classes, features))
+            constraints = [_constraint(whose.claim, c) for c in claim.spec.devices.constraints]
+        except Mistake as mistake:
+            partial = Wish(whose.claim, number, claim, tuple(requests), ())
+            raise Unreadable(mistake, (*wishes, partial)) from mistake
+        wishes.append(Wish(whose.claim, number, claim, tuple(requests), tuple(constraints)))
+    return tuple(wishes)
 
 
 def _request(
