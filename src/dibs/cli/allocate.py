@@ -5,6 +5,8 @@ The answer goes to stdout, who waits and why to stderr (or into the table). Exit
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from dibs.allocate.orders import Order
@@ -44,7 +46,7 @@ def command(
         output.say_plain(dump.write(plans.objects(plan, snapshot), form))
         for each in plans.waiting(plan):
             output.remark(f"{each.subject} waits: {plans.reason(each)}")
-    point_on(plan, snapshot)
+    point_on(plan, snapshot, paths)
     return YES if plan.is_complete else NO
 
 
@@ -67,16 +69,17 @@ def show_table(plan: Plan) -> None:
         paint.show_table(found)
 
 
-def point_on(plan: Plan, snapshot: Snapshot) -> None:
+def point_on(plan: Plan, snapshot: Snapshot, paths: tuple[str, ...]) -> None:
     """What was done, and where to read more."""
     waiting = plans.waiting(plan)
     if waiting:
         who = waiting[0].subject
         kind = "pod" if who.kind == "Pod" else "claim"
+        files = " ".join(f"-f {shlex.quote(path)}" for path in paths)
         output.remark(
-            f"{words.counted(len(waiting), 'subject')} of {len(plan.decisions)} "
+            f"{len(waiting)} of {len(plan.decisions)} "
             f"{'waits' if len(waiting) == 1 else 'wait'}; "
-            f"see: dibs why {kind}/{who.key.name} -n {who.key.namespace} -f …"
+            f"see: dibs why {kind}/{who.key.name} -n {who.key.namespace} {files}"
         )
     elif not plans.table(plan).rows:
         pods_ = words.counted(len(snapshot.pods), "Pod")

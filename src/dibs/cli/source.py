@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 import click
 
@@ -49,11 +49,11 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
         raise NO_CLUSTER
     loaded = dump.load(paths, stdin=standard_input(paths), progress=Progress("reading").files)
     remark_on(loaded)
-    wrong = [str(fault) for fault in loaded.faults if fault.kind not in PASSED_OVER]
-    if validate:
-        wrong += invalid(loaded.entries)
-    if wrong:
-        refuse(wrong)
+    unread = [str(fault) for fault in loaded.faults if fault.kind not in PASSED_OVER]
+    if unread:
+        refuse(unread, "correct the input; dibs lint says more")
+    if validate and (wrong := invalid(loaded.entries)):
+        refuse(wrong, "correct the input, or decide on it all the same with --no-validate")
     if not loaded.entries:
         raise Mistake(
             f"nothing in {', '.join(paths)} concerns devices",
@@ -99,15 +99,12 @@ def invalid(entries: Iterable[Entry]) -> list[str]:
     return found
 
 
-def refuse(wrong: list[str]) -> None:
+def refuse(wrong: list[str], remedy: str) -> NoReturn:
     for each in wrong[:SHOWN]:
         output.complain(each)
     if len(wrong) > SHOWN:
         output.complain(f"and {len(wrong) - SHOWN} more")
-    output.remark(
-        "nothing was decided; correct the input (dibs lint says more), or pass --no-validate to "
-        "decide on it all the same"
-    )
+    output.remark(f"nothing was decided; {remedy}")
     raise click.exceptions.Exit(MISTAKE)
 
 

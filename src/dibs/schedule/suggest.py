@@ -145,7 +145,8 @@ def claim_changes(state: State, answer: Refused, uses: tuple[ClaimUse, ...]) -> 
         if use.claim.status.allocation is None:
             for index, constraint in enumerate(use.claim.spec.devices.constraints):
                 key = key_of(use.claim.metadata)
-                text = f"drop the constraint {written(constraint)} of claim {key}"
+                whose = f"template {use.template}" if use.is_new else f"claim {key}"
+                text = f"drop the constraint {written(constraint)} of {whose}"
                 yield Trial(
                     2,
                     text,

@@ -58,9 +58,11 @@ def groups(answers: Mapping[str, NodeAnswer]) -> tuple[Group, ...]:
     found: dict[object, list[str]] = {}
     for node, answer in answers.items():
         found.setdefault(likeness(answer), []).append(node)
-    return tuple(
+    grouped = [
         Group(tuple(nodes), tuple(answers[node] for node in nodes)) for nodes in found.values()
-    )
+    ]
+    # Nodes that were asked for devices first: those that the Pod may not go to say less.
+    return tuple(sorted(grouped, key=lambda group: isinstance(group.answers[0], Objection)))
 
 
 def likeness(answer: NodeAnswer) -> object:
@@ -147,6 +149,8 @@ def headline(answer: Refused) -> str:
 def shortage(ask: AskNo) -> str:
     if not ask.candidates:
         return f"it has no device that request {ask.request} could take"
+    if ask.note and ask.fit >= ask.wanted:
+        return f"request {ask.request} wants {ask.wanted}, and all fit alone: {ask.note}"
     fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
     if ask.wanted > 1:
         fits += f", which wants {ask.wanted}"

@@ -68,11 +68,13 @@ def account(
     decision = pods.decide(before, decider)
     state = pods.after(before, decision)
     found: tuple[Suggestion, ...] = ()
+    by_plan = planned(snapshot, before)
     if isinstance(decision, Waits):
-        by_plan = planned(snapshot, before)
         found = suggest.suggestions(before, decision, by_plan)
-        answers = refusals.with_turns(decision.nodes, by_plan)
-        decision = replace(decision, nodes=answers)
+        decision = replace(decision, nodes=refusals.with_turns(decision.nodes, by_plan))
+    if isinstance(decision, Placed):
+        passed = refusals.with_turns(decision.passed_over, by_plan)
+        decision = replace(decision, passed_over=passed)
     return Account(asked, decision, before, state, found, users)
 
 
@@ -156,13 +158,19 @@ def no_node(waits: Waits) -> str:
 
 def wish(waits: Waits) -> str:
     """What was wanted of a node: `give claim default/train its 4 devices`."""
-    open_claims = [use.claim for use in waits.claims if use.claim.status.allocation is None]
-    if not open_claims:
+    uses = [use for use in waits.claims if use.claim.status.allocation is None]
+    if not uses:
         return "take it"
-    names = words.listed([str(key_of(claim.metadata)) for claim in open_claims])
-    if len(open_claims) > 1:
+    names = words.listed([named(use) for use in uses])
+    if len(uses) > 1:
         return f"give claims {names} their devices at once"
-    return f"give claim {names} {devices_wanted(open_claims[0])}"
+    return f"give claim {names} {devices_wanted(uses[0].claim)}"
+
+
+def named(use: ClaimUse) -> str:
+    """A claim that is yet to be made is known by its template."""
+    key = str(key_of(use.claim.metadata))
+    return f"{key} (of template {use.template})" if use.is_new else key
 
 
 def devices_wanted(claim: ResourceClaim) -> str:
