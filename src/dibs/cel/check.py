@@ -247,6 +247,8 @@ class _Checker:
         for overload in self.environment.functions[function]:
             if overload.is_member != (target is not None) or len(overload.params) != len(given):
                 continue
+            if given and not _may_fit(given[0], overload.params[0]):
+                continue
             params, declared = self.instantiated(overload)
             bindings = unify.assignable(self.bindings, given, params)
             if bindings is None:
@@ -384,6 +386,16 @@ class _Checker:
         self.scopes.append(names)
         yield
         self.scopes.pop()
+
+
+def _may_fit(given: Type, wanted: Type) -> bool:
+    """A quick look before the full question: two plain types of different names."""
+    return (
+        given.name == wanted.name
+        or given.is_parameter
+        or wanted.is_parameter
+        or unify.go_together(given, wanted)
+    )
 
 
 def _parameters(each: Type) -> Iterator[Type]:

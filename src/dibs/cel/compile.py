@@ -173,7 +173,8 @@ class _Compiler:
             condition, truthy, falsy = operands
             return logic.ternary(condition.run, truthy.bare, falsy.bare)
         if function in ("_==_", "_!=_"):
-            return Code.of(logic.equality(*operands, function == "_==_"))
+            left, right = operands
+            return Code.of(logic.equality(left, right, is_equal=function == "_==_"))
         if function in ("or", "orValue") and resolution.target is not None:
             unwraps = function == "orValue"
             return Code.of(_either(operands[0].run, operands[1].run, unwraps=unwraps))

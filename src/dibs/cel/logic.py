@@ -55,7 +55,7 @@ def ternary(condition: Evaluate, truthy: Evaluate, falsy: Evaluate) -> Code:
     return Code(run, run, is_ternary=True)
 
 
-def equality(left: Code, right: Code, is_equal: bool) -> Evaluate:
+def equality(left: Code, right: Code, *, is_equal: bool) -> Evaluate:
     """`left == right`, or `!=`. Both sides are evaluated whatever happens."""
     if right.is_constant and type(right.value) is str:
         return _equals_text(left.run, right.value, is_equal)

@@ -93,7 +93,7 @@ def _list(fields: Mapping[str, Value]) -> Value:
 
 
 def _value(fields: Mapping[str, Value]) -> Value:
-    return next(reversed(fields.values()), None)
+    return list(fields.values())[-1] if fields else None
 
 
 def _any(fields: Mapping[str, Value]) -> Value:

@@ -19,23 +19,33 @@ _PRIMITIVE = frozenset(
     (types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, Type("type"))
 )
 _NOT_NULLABLE = frozenset(("list", "map", "type"))
+_OPEN = frozenset(("dyn", "any", ERROR.name))
 
 
 def is_dynamic(each: Type) -> bool:
     """True for `dyn` and `any`, whose values may be of any type."""
-    return each == types.DYN or each == types.ANY
+    return each.name == "dyn" or each.name == "any"
 
 
 def is_open(each: Type) -> bool:
-    return is_dynamic(each) or each == ERROR
+    return each.name in _OPEN
 
 
 def assignable(
     bindings: Bindings, given: Iterable[Type], wanted: Sequence[Type]
 ) -> Bindings | None:
     """Say whether `given` fit `wanted` pairwise; the bindings under which they do, or None."""
-    found = dict(bindings)
     given = tuple(given)
+    is_plain = True
+    for one, other in zip(given, wanted, strict=True):
+        # Most overloads are ruled out here, by the name of one plain type.
+        if one.params or other.params or one.is_parameter or other.is_parameter:
+            is_plain = False
+        elif one.name != other.name and not go_together(one, other):
+            return None
+    if is_plain:
+        return bindings
+    found = dict(bindings)
     return found if _all_fit(found, given, wanted) else None
 
 
@@ -52,16 +62,19 @@ def _fits(bindings: dict[Type, Type], given: Type, wanted: Type) -> bool:
             return valid
     if given.is_parameter:
         return _substitutes(bindings, wanted, given)[0]
-    if given == wanted or is_open(given) or is_open(wanted):
-        return True
-    if given == types.NULL:
-        return _is_nullable(wanted)
-    if wanted == types.NULL:
-        return _is_nullable(given)
     if given.name != wanted.name:
-        return False
+        return go_together(given, wanted)
     # A type is a type: what it is the type of plays no part.
     return given.name == "type" or _all_fit(bindings, given.params, wanted.params)
+
+
+def go_together(given: Type, wanted: Type) -> bool:
+    """Whether two types of different names may stand for each other."""
+    if is_open(given) or is_open(wanted):
+        return True
+    if given.name == "null":
+        return _is_nullable(wanted)
+    return wanted.name == "null" and _is_nullable(given)
 
 
 def _is_nullable(each: Type) -> bool:
@@ -116,10 +129,10 @@ def _is_no_narrower(one: Type, other: Type) -> bool:
 
 def substitute(bindings: Bindings, each: Type, *, closed: bool = False) -> Type:
     """Replace bound parameters; with `closed`, those not bound become `dyn`."""
-    bound = bindings.get(each)
-    if bound is not None:
-        return substitute(bindings, bound, closed=closed)
     if each.is_parameter:
+        bound = bindings.get(each)
+        if bound is not None:
+            return substitute(bindings, bound, closed=closed)
         return types.DYN if closed else each
     if not each.params:
         return each

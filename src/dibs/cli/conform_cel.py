@@ -18,6 +18,7 @@ from dibs.model import objects
 from dibs.request import selectors, views
 from dibs.supply.features import Features
 from dibs.values.mistake import Mistake
+from dibs.values.quantity import Quantity
 
 _KEYS = frozenset(("id", "expr", "mode", "features", "device"))
 _GATES = {
@@ -40,7 +41,7 @@ def run(stdin: IO[str], stdout: IO[str]) -> int:
 
 def answer_line(line: str, number: int = 1) -> dict[str, Any]:
     """Answer one line; never raises for what is in it."""
-    question: object = None
+    question: Any = None
     try:
         question = _decoded(line)
         return answer(question)
@@ -134,9 +135,9 @@ def _view(given: object) -> views.DeviceView:
 
 
 def _read_quantity(kind: type, value: object) -> object:
-    if kind is not objects.Quantity:
+    if kind is not Quantity:
         raise NotImplementedError(kind)
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         raise ValueError("expected a quantity")
     # The API trims blanks around a quantity; CEL's quantity() does not.
-    return objects.Quantity.parse(str(value).strip())
+    return Quantity.parse(str(value).strip())
