@@ -20,7 +20,6 @@ from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
-from dibs.request import selectors
 from dibs.schedule import claims as pod_claims
 from dibs.schedule import extended, nodes
 from dibs.schedule.plan import (
@@ -83,7 +82,7 @@ class State:
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
-        return cls(snapshot, options, supply, ledger, Answers(selectors.Selector.compile))
+        return cls(snapshot, options, supply, ledger, Answers())
 
     @property
     def nodes(self) -> Mapping[str, Node]:
