@@ -21,6 +21,7 @@ READMES = sorted(EXAMPLES.glob("*/README.md"))
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readme", READMES, ids=lambda file: file.parent.name)
 def test_readme_shows_the_real_output(
     readme: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -66,6 +66,9 @@ FOUND: dict[str, tuple[str, ...]] = {
 }
 
 
+pytestmark = pytest.mark.slow
+
+
 def lint(file: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     code = main(["lint", "-o", "json", str(file)])
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -22,8 +22,8 @@ def empty_class(world: World) -> Iterator[Remark]:
             yield Remark(
                 demand.wish.entry,
                 f"{demand.path}.deviceClassName",
-                f"class {demand.request.device_class_name} selects none of the "
-                f"{rule.plural(len(world.devices), 'device')} that are published",
+                f"class {demand.request.device_class_name} selects none of "
+                f"{rule.plural(len(world.devices), 'published device')}",
             )
 
 

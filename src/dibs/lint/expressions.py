@@ -13,6 +13,9 @@ from dibs.lint.reads import Read
 from dibs.lint.rule import Remark, Rule, World
 from dibs.lint.trials import Trial
 
+# Single signs that the language lacks, and what is meant by them.
+OPERATORS = {"=": "== to compare", "&": "&& for and", "|": "|| for or"}
+
 ORDERING = ("<", "<=", ">", ">=")
 
 
@@ -25,7 +28,7 @@ def does_not_compile(world: World) -> Iterator[Remark]:
                 trial,
                 fault.span.start if fault.span else 0,
                 fault.message,
-                sized(trial, fault.span.start if fault.span else 0),
+                mistyped(fault.message) or sized(trial, fault.span.start if fault.span else 0),
             )
 
 
@@ -57,7 +60,7 @@ def order_of_texts(world: World) -> Iterator[Remark]:
                     trial,
                     comparison.node.at,
                     f'"{comparison.value}" is a text, and texts are ordered letter by letter: '
-                    '"9Gi" comes after "16Gi"',
+                    '"9" comes after "10"',
                     "compare quantities with compareTo(quantity(…)), versions with "
                     "compareTo(semver(…))",
                 )
@@ -84,6 +87,14 @@ def remark(trial: Trial, offset: int, message: str, remedy: str = "") -> Remark:
     """Return a remark on one spot of the trial's expression."""
     written = trial.written
     return Remark(written.entry, written.path, message, remedy, written.text, offset)
+
+
+def mistyped(message: str) -> str:
+    """Return the remedy for an operator of another language, "" when there is none."""
+    for sign, meant in OPERATORS.items():
+        if f"token recognition error at: '{sign}" in message:
+            return f"write {meant}"
+    return ""
 
 
 def sized(trial: Trial, offset: int) -> str:

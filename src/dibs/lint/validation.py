@@ -36,10 +36,16 @@ POD_CLAIM = re.compile(r"\.resources\.claims\[\d+\](\.name)?$")
 
 
 def findings(world: World) -> Iterator[Finding]:
-    """Yield every fault of every object, status included."""
+    """Yield every fault of every object, status included.
+
+    A field that could not be read is missing from the object: that was said already.
+    """
+    unread = {(fault.file, fault.path) for fault in world.loaded.faults}
     for entry in world.loaded.entries:
         for fault in rules.validate_as_found(entry.object):
-            yield finding(entry, fault)
+            found = finding(entry, fault)
+            if fault.type is not FaultType.REQUIRED or (found.file, found.path) not in unread:
+                yield found
 
 
 def finding(entry: Entry, fault: FieldFault) -> Finding:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dibs.lint.rule import Remark, Rule, World
-from dibs.model.objects import GROUP, ResourceSlice
+from dibs.model.kinds import Known
+from dibs.model.objects import GROUP, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 
 # version → deprecated since, not served from. Source: resource.k8s.io, API lifecycle.
 ENDING = {f"{GROUP}/v1beta1": ("1.35", "1.38")}
@@ -28,8 +29,15 @@ def deprecated(world: World) -> Iterator[Remark]:
             "apiVersion",
             f"{entry.origin.api_version} is deprecated since Kubernetes {since} and not served "
             f"from {gone} on",
-            f"write {GROUP}/v1, where what a request wants stands under exactly",
+            f"write {GROUP}/v1{moved(entry.object)}",
         )
+
+
+def moved(item: Known) -> str:
+    """Say what else changes on the way to v1."""
+    if isinstance(item, ResourceClaim | ResourceClaimTemplate):
+        return ", where what a request wants stands under exactly"
+    return ""
 
 
 RULES = (
