@@ -8,7 +8,7 @@ way. The reasons are those of `checks`; only their words are filled in here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dibs.allocate.constraints import text_of
@@ -40,7 +40,8 @@ def ask_no(problem: Problem, ask: Ask) -> AskNo:
     wanted = max(1, problem.needs[ask])
     note = ""
     if len(fitting) >= wanted:
-        note = "; ".join(filter(None, _constraint_notes(problem, ask, fitting, wanted)))
+        notes = _constraint_notes(problem, ask, fitting, wanted)
+        note = "; ".join(dict.fromkeys(filter(None, notes)))
     return AskNo(
         ask.claim, ask.name, wanted, len(problem.candidates), len(fitting), tuple(noes), note
     )
@@ -94,17 +95,25 @@ def _joint_note(problem: Problem) -> str:
         note = _joint_constraint(problem, number, constraint)
         if note:
             return note
-    plain = [slot.request.alternatives[0] for slot in problem.slots]
-    places = [
-        {place for place in range(len(problem.candidates)) if not problem.verdict(ask, place)}
-        for ask in plain
-    ]
-    wanted = sum(problem.needs[ask] for ask in plain)
-    union = set[int]().union(*places)
-    names = ", ".join(ask.name for ask in plain)
-    if len(plain) > 1 and wanted > len(union):
-        return f"requests {names} fit alone, but not together: {wanted} wanted, {len(union)} fit"
-    return f"requests {names} fit alone, but not together"
+    asks = [slot.request.alternatives[0] for slot in problem.slots]
+    many_claims = len({ask.claim for ask in asks}) > 1
+    names = ", ".join(f"{ask.claim}/{ask.name}" if many_claims else ask.name for ask in asks)
+    return f"requests {names} fit alone, but not together{_crowd(problem, asks)}"
+
+
+def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
+    """How many devices they want and how many there are, where that is the point."""
+    places = {
+        place
+        for ask in asks
+        for place in range(len(problem.candidates))
+        if not problem.verdict(ask, place)
+    }
+    wanted = sum(problem.needs[ask] for ask in asks)
+    is_shared = any(problem.candidates[place].is_shareable for place in places)
+    if is_shared or any(ask.is_admin for ask in asks) or wanted <= len(places):
+        return ""
+    return f": {wanted} wanted, {len(places)} fit"
 
 
 def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:
@@ -121,12 +130,7 @@ def _joint_constraint(problem: Problem, number: int, constraint: Constraint) -> 
         if all((number, constraint) in problem.rules[ask] for ask in slot.request.alternatives)
     ]
     wanted = sum(problem.needs[ask] for ask in asks)
-    groups: dict[tuple[str, object], int] = {}
-    for value in {value for ask in asks for value in _values(problem, ask, constraint)}:
-        sizes = [_values(problem, ask, constraint).count(value) for ask in asks]
-        groups[value] = sum(
-            min(size, problem.needs[ask]) for size, ask in zip(sizes, asks, strict=True)
-        )
+    groups = {value: _size(problem, asks, places) for value, places in _groups(problem, constraint)}
     best = max(groups, key=lambda value: (groups[value], str(value)), default=None)
     if best is None or groups[best] >= wanted:
         return ""
@@ -134,10 +138,21 @@ def _joint_constraint(problem: Problem, number: int, constraint: Constraint) -> 
     return f"{constraint}: largest group ({text_of(frozenset([best]))}) has {size} of {wanted}"
 
 
-def _values(problem: Problem, ask: Ask, constraint: Constraint) -> list[tuple[str, object]]:
-    return [
-        value
-        for place, candidate in enumerate(problem.candidates)
-        if problem.verdict(ask, place) is None
-        for value in problem.scene.values(candidate, constraint.attribute) or ()
-    ]
+def _groups(
+    problem: Problem, constraint: Constraint
+) -> Iterable[tuple[tuple[str, object], set[int]]]:
+    """Which places have which value of the constraint's attribute."""
+    groups: dict[tuple[str, object], set[int]] = defaultdict(set)
+    for place, candidate in enumerate(problem.candidates):
+        for value in problem.scene.values(candidate, constraint.attribute) or ():
+            groups[value].add(place)
+    return groups.items()
+
+
+def _size(problem: Problem, asks: Sequence[Ask], places: set[int]) -> int:
+    """How many of the wanted devices a group can give at most."""
+    fitting = [{place for place in places if not problem.verdict(ask, place)} for ask in asks]
+    most = sum(min(len(fit), problem.needs[ask]) for fit, ask in zip(fitting, asks, strict=True))
+    union = set[int]().union(*fitting)
+    is_shared = any(problem.candidates[place].is_shareable for place in union)
+    return most if is_shared else min(most, len(union))
