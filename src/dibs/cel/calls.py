@@ -235,7 +235,7 @@ def dispatcher(
     if len(overloads) == 1:
         (overload,) = overloads
         guards = [
-            None if param == static and param.name in _SURE else fits(param)
+            None if param == static and param.name in _SURE else test_of(param)
             for param, static in zip(overload.params, given, strict=True)
         ]
         if not any(guards):
@@ -250,32 +250,15 @@ def dispatcher(
 _SURE = frozenset(CLASSES) - {"list", "map", "null"}
 
 
-def fits(wanted: Type) -> _Fits | None:
-    """A test of a value against a parameter's type; None when anything will do.
-
-    Of a list only the first element is looked at, of a map the first entry, as upstream does;
-    a list of lists (`flatten`) may hold anything.
-    """
+def test_of(wanted: Type) -> _Fits | None:
+    """A test of a value against a parameter's type (`runtime.fits`); None when anything will do."""
     classes = CLASSES.get(wanted.name)
     if classes is None or wanted.is_parameter:
         return None
-    inner = [fits(param) for param in wanted.params]
-    if wanted.name == "list" and inner[0] and not wanted.params[0].params:
-        element = inner[0]
-        return lambda value: type(value) is tuple and (not value or element(value[0]))
-    if wanted.name == "map" and any(inner):
-        return lambda value: type(value) in classes and _first_entry_fits(value, inner)
-    if len(classes) == 1:
+    if len(classes) == 1 and not wanted.params:
         (only,) = classes
         return lambda value: type(value) is only
-    return lambda value: type(value) in classes
-
-
-def _first_entry_fits(entries: runtime.Map, tests: Sequence[_Fits | None]) -> bool:
-    for key in runtime.keys_of(entries):
-        pair = (key, runtime.lookup(entries, key))
-        return all(test is None or test(value) for test, value in zip(tests, pair, strict=True))
-    return True
+    return lambda value: runtime.fits(value, wanted)
 
 
 def _guarded(
@@ -320,7 +303,9 @@ def _by_class(function: str, overloads: tuple[Overload, ...]) -> Callable[..., V
 
 
 def _first_fitting(function: str, overloads: tuple[Overload, ...]) -> Callable[..., Value]:
-    tests = [(overload.call, [fits(param) for param in overload.params]) for overload in overloads]
+    tests = [
+        (overload.call, [test_of(param) for param in overload.params]) for overload in overloads
+    ]
     is_member = overloads[0].is_member
 
     def call(*values: Value) -> Value:
@@ -336,8 +321,7 @@ def _first_fitting(function: str, overloads: tuple[Overload, ...]) -> Callable[.
 
 
 def _all_fit(overload: Overload, values: Sequence[Value]) -> bool:
-    tests = (fits(param) for param in overload.params)
-    return all(test is None or test(value) for test, value in zip(tests, values, strict=True))
+    return all(map(runtime.fits, values, overload.params))
 
 
 def no_overload(function: str, values: Sequence[Value], is_member: bool) -> EvaluationError:

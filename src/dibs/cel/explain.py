@@ -6,7 +6,7 @@ are plain English for the common shapes; for others the part and its values stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
@@ -65,6 +65,8 @@ class _Inquiry:
         self.program = program
         self.activation = activation
         self.run = Run(activation, program.compiled.slots)
+        # Names that `cel.bind` gives to a path.
+        self.aliases: dict[str, tuple[str, ...]] = {}
 
     def decided(self, node: Node) -> Why:
         answer = self.value(node)
@@ -80,6 +82,8 @@ class _Inquiry:
                 return self.negated(node, operand, answer)
             case Fold() if ast.is_bind(node):
                 self.run.slots[self.program.compiled.bound[node.id]] = UNSET
+                if path := self.path(node.init):
+                    self.aliases[node.accu] = path
                 return self.decided(node.result)
         if isinstance(answer, EvaluationError):
             return self.error(node, answer)
@@ -110,20 +114,16 @@ class _Inquiry:
             return self.decided(next(term for term in terms if not _is_bool(self.value(term))))
         parts = tuple(self.decided(term) for term in terms)
         verdict = _verdict(answer)
-        phrase = " and ".join(part.phrase for part in parts)
+        phrase = joined(verdict, [part.phrase for part in parts])
         return Why(verdict, self.text(node), node.span, phrase, (), parts)
 
     def negated(self, node: Call, operand: Node, answer: Value) -> Why:
+        """`!x`: false because x is true, of which it is said what x saw."""
         inner = self.decided(operand)
-        return Why(
-            _verdict(answer),
-            self.text(node),
-            node.span,
-            f"{inner.phrase}, selector wants the opposite" if not answer else inner.phrase,
-            inner.operands,
-            inner.parts,
-            inner.missing,
-        )
+        phrase = f"{self.text(operand)} is false"
+        if answer is False:
+            phrase = f"{inner.phrase}, which the selector excludes"
+        return Why(_verdict(answer), self.text(node), node.span, phrase, inner.operands)
 
     # --- errors -------------------------------------------------------------------------------
 
@@ -134,8 +134,11 @@ class _Inquiry:
             if isinstance(found, EvaluationError):
                 return self.error(child, found)
         missing = self.missing_of(node)
-        operands = tuple(self.seen(child) for child in self.below(node) if not _is_plain(child))
-        return Why("error", self.text(node), node.span, error.text, operands, (), missing)
+        operands = tuple(self.seen(child) for child in self.below(node))
+        phrase = error.text
+        if isinstance(node, Call) and error.text.startswith("no such overload") and operands:
+            phrase = _misfit(node.function, operands)
+        return Why("error", self.text(node), node.span, phrase, operands, (), missing)
 
     def below(self, node: Node) -> tuple[Node, ...]:
         """Parts that can be evaluated on their own: not those inside of a loop."""
@@ -144,7 +147,7 @@ class _Inquiry:
         return tuple(child for child in ast.children(node) if child.span != node.span)
 
     def missing_of(self, node: Node) -> Missing | None:
-        path = _path(node)
+        path = self.path(node)
         if path is None or len(path) < 2:
             return None
         holder = self.at(path[:-1])
@@ -164,7 +167,7 @@ class _Inquiry:
 
     def leaf(self, node: Node, answer: Value) -> Why:
         verdict = _verdict(answer)
-        wants = "selector wants" if verdict == "false" else "as the selector wants"
+        wants = "selector wants" if verdict == "false" else "which is"
         operands: tuple[Seen, ...] = ()
         missing = None
         phrase = f"{self.text(node)} is {verdict}"
@@ -172,13 +175,16 @@ class _Inquiry:
             case Call(function=function, args=[left, right]) if function in _SIGNS:
                 left, sign, right = self.compared(left, function, right)
                 operands = (self.seen(left), self.seen(right))
-                phrase = _says(operands, sign, wants)
+                phrase = _says(operands, sign, verdict)
             case Call(function="@in", args=[left, right]):
                 missing = self.absent(left, right) if verdict == "false" else None
                 operands = (self.seen(left), self.seen(right))
-                among = "one of" if isinstance(right, ListNode) else "one in"
-                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} {among} "
+                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} one of "
                 phrase += operands[1].value
+                if not isinstance(right, ListNode):
+                    includes = "includes" if verdict == "true" else "selector wants it to include"
+                    phrase = f"{_name(operands[1])} is {operands[1].value}, {includes} "
+                    phrase += operands[0].value
             case Call(target=target, args=args, function=function) if target is not None:
                 operands = tuple(self.seen(each) for each in (target, *args))
                 verb = _VERBS.get(function)
@@ -189,10 +195,13 @@ class _Inquiry:
                 missing = self.absent_field(node) if verdict == "false" else None
             case Select() | Ident():
                 operands = (self.seen(node),)
-                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} true"
-            case Fold():
+                phrase = f"{_name(operands[0])} is {operands[0].value}"
+                phrase += ", selector wants true" if verdict == "false" else ""
+            case Fold(written=Call(target=target)) if target is not None:
                 operands = (self.seen(node.range),)
-                phrase = f"{self.text(node)} is {verdict} for {operands[0].value}"
+                macro = self.program.expression[target.span.end + 1 : node.span.end]
+                holds = "selector wants" if verdict == "false" else "so that"
+                phrase = f"{_name(operands[0])} is {operands[0].value}, {holds} {macro}"
         return Why(verdict, self.text(node), node.span, phrase, operands, (), missing)
 
     def compared(self, left: Node, function: str, right: Node) -> tuple[Node, str, Node]:
@@ -209,19 +218,24 @@ class _Inquiry:
         return left, _SIGNS[function], right
 
     def absent(self, key: Node, holder: Node) -> Missing | None:
-        path = _path(holder)
+        path = self.path(holder)
         name = self.value(key)
         if path is None or not isinstance(name, str):
             return None
-        found = self.value(holder)
+        found = self.at(path)
         return Missing((*path, name), tuple(map(str, found))) if isinstance(found, Map) else None
 
     def absent_field(self, node: Select) -> Missing | None:
-        path = _path(node.operand)
-        found = self.value(node.operand)
+        path = self.path(node.operand)
+        found = self.at(path) if path else None
         if path is None or not isinstance(found, Map):
             return None
         return Missing((*path, node.field), tuple(map(str, found)))
+
+    def path(self, node: Node) -> tuple[str, ...] | None:
+        """`device.capacity["d"].memory` as names, from the variable on."""
+        path = _path(node)
+        return (*self.aliases.get(path[0], path[:1]), *path[1:]) if path else None
 
     def seen(self, node: Node) -> Seen:
         return Seen(self.text(node), _shown(self.value(node)))
@@ -259,13 +273,34 @@ _VERBS = {
 }
 
 
-def _says(operands: tuple[Seen, ...], sign: str, wants: str) -> str:
+def joined(verdict: Verdict, phrases: Sequence[str]) -> str:
+    """The arms of an `||` that are all false, or of an `&&` that are all true."""
+    return ("; and " if verdict == "false" else " and ").join(phrases)
+
+
+def _says(operands: tuple[Seen, ...], sign: str, verdict: Verdict) -> str:
+    """A comparison in words; what is equal as wanted needs no second mention."""
     left, right = operands
-    name = _name(left)
-    wanted = right.value if sign == "=" else f"{sign} {right.value}"
-    if not right.text.startswith(('"', "'")) and _is_name(right.text):
-        wanted = f"{sign} {_name(right)}, which is {right.value}"
-    return f"{name} is {left.value}, {wants} {wanted}"
+    is_path = _is_name(right.text) and right.value not in ("true", "false", "null")
+    other = f"{_name(right)}, which is {right.value}" if is_path else right.value
+    says = f"{_name(left)} is {left.value}"
+    if verdict == "true":
+        verb = {"=": "", "≠": f", not {other}"}.get(sign, f", which is {sign} {other}")
+        return says + verb
+    verb = {"=": other, "≠": f"anything but {other}"}.get(sign, f"{sign} {other}")
+    return f"{says}, selector wants {verb}"
+
+
+def _misfit(function: str, operands: tuple[Seen, ...]) -> str:
+    """Values of types that an operator or function does not take."""
+    first = f"{_name(operands[0])} is {operands[0].value}"
+    if function in _SIGNS and len(operands) == 2:
+        return f"{first}, which does not compare with {operands[1].value}"
+    name = _OPERATORS.get(function, function.strip("_"))
+    return f"{first}, which {name} does not take"
+
+
+_OPERATORS = {"@in": "in", "_[_]": "an index", "!_": "!", "-_": "-"}
 
 
 def _name(seen: Seen) -> str:
@@ -304,10 +339,6 @@ def _path(node: Node) -> tuple[str, ...] | None:
                 return (name, *reversed(names))
             case _:
                 return None
-
-
-def _is_plain(node: Node) -> bool:
-    return isinstance(node, Literal)
 
 
 def _is_bool(value: Value) -> bool:

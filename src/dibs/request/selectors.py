@@ -225,7 +225,7 @@ def _frozen(value: Value) -> Hashable:
     return (type(value), value)
 
 
-# --- the texts of upstream's allocator --------------------------------------------------------------
+# --- the texts of upstream's allocator -----------------------------------------------------------
 
 
 def with_hint(text: str) -> str:

@@ -79,10 +79,7 @@ def has_key(entries: Map, key: Value) -> bool:
     """`key in entries`: real keys only, also in a map with a default."""
     if type(key) is str:
         return key in entries
-    try:
-        return key_of(key) in entries
-    except EvaluationError:
-        return False
+    return key_of(key) in entries
 
 
 def _find_in_map(entries: Map, key: Value) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 # upstream completes is refused here; what is refused would have eaten memory or minutes.
 MOST_CHARACTERS = 10_000_000
 MOST_ELEMENTS = 1_000_000
-MOST_STEPS = 5_000_000
+MOST_STEPS = 2_000_000
 
 
 class EvaluationError(Exception):

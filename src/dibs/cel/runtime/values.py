@@ -134,23 +134,21 @@ class _Key:
 
 
 _TRUE_KEY, _FALSE_KEY = _Key(True), _Key(False)
+_KEY_CLASSES = frozenset((str, int, UInt, float, type(None), Timestamp, Duration))
 
 
 def key_of(value: Value) -> Hashable:
     """Say under what Python key `value` is stored. Strings and numbers stand for themselves.
 
-    1, 1u and 1.0 are one key, true is another. Opaque values and lists are no keys: they are
-    found nowhere (upstream panics on them, cel_findings "defects" 4).
+    1, 1u and 1.0 are one key, true is another. Bytes, lists and opaque values may be keys but are
+    found nowhere (upstream panics on some of them, cel_findings "defects" 4).
     """
     kind = type(value)
     if kind is bool:
         return _TRUE_KEY if value else _FALSE_KEY
     if kind in _KEY_CLASSES:
         return value  # type: ignore[no-any-return]
-    raise EvaluationError(f"unsupported key type: {kind.__name__.lower()}")
-
-
-_KEY_CLASSES = frozenset((str, int, UInt, float, type(None), Timestamp, Duration))
+    return _Key(value)
 
 
 class Map(dict[Hashable, Value]):
@@ -164,10 +162,7 @@ class Map(dict[Hashable, Value]):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Value, Value]]) -> Map:
-        return cls(
-            (key_of(key) if type(key) in _KEY_CLASSES or type(key) is bool else _Key(key), value)
-            for key, value in pairs
-        )
+        return cls((key_of(key), value) for key, value in pairs)
 
     def __missing__(self, key: Hashable) -> Value:
         raise EvaluationError(f"no such key: {key}")
