@@ -126,7 +126,13 @@ def _shown(value: object) -> str:
             return quoted(value)
         case Quantity():
             return quoted(value.as_written)
-    text = json.dumps(_plain(value), ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(_plain(value), ensure_ascii=False, default=str)
+    except RecursionError:
+        # Driver parameters may be nested without end; they have a fault of their own.
+        return quoted("<value omitted>")
+    # A lone surrogate could not be printed.
+    text = text.encode("utf-8", "replace").decode("utf-8")
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
