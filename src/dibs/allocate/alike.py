@@ -52,12 +52,13 @@ class Likeness:
         claim = slot.wish.number if slot else -1
         whole: dict[Hashable, int] = defaultdict(int)
         used_cards = set()
-        for pick in draft.picks:
-            if card := self.cards.get(pick.place):
+        # Device by device, not pick by pick: one may be both taken and looked at as an admin.
+        for place in {pick.place for pick in draft.picks if pick.share is None}:
+            if card := self.cards.get(place):
                 used_cards.add(card)
-            elif pick.share is None:
-                is_same_claim = pick.ask.claim_number == claim
-                whole[self.kinds[pick.place], pick.ask.is_admin, is_same_claim] += 1
+            else:
+                use = draft.uses[self.problem.candidates[place].id]
+                whole[self.kinds[place], use.is_whole, claim in use.claims] += 1
         for card in used_cards:
             whole[card.kind, card.state(draft.taken)] += 1
         return (
