@@ -56,8 +56,11 @@ def parse(subject: str) -> tuple[str, str]:
             "a kind and a name are wanted", path=subject, remedy="as in pod/train-0 or claim/gpu"
         )
     if kind.lower().partition(".")[0] not in KINDS:
-        remedy = nearest.question(kind, KINDS) or "ask about a pod or a claim"
-        raise Mistake(f"kind {kind!r} gets no devices", path=subject, remedy=remedy)
+        raise Mistake(
+            f"{kind!r} is no kind that gets devices",
+            path=subject,
+            remedy="ask about a pod or a claim",
+        )
     return KINDS[kind.lower().partition(".")[0]], name
 
 

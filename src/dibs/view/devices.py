@@ -342,7 +342,19 @@ def what(each: Use) -> str:
         text_attribute(each.device, ("profile",)),
         memory_of(each.device),
     )
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part) or attributes(each.device)
+
+
+def attributes(device: Device, limit: int = 2) -> str:
+    """What a device without product, profile and memory says of itself: its first attributes."""
+    shown = []
+    for name, value in device.attributes.items():
+        scalars = (value.string, value.int_, value.bool_, value.version)
+        known = next((each for each in scalars if each is not None), None)
+        if known is not None and not name.lower().endswith("uuid"):
+            text = str(known).lower() if isinstance(known, bool) else str(known)
+            shown.append(f"{name.rpartition('/')[2]}={text}")
+    return ", ".join(shown[:limit])
 
 
 def text_attribute(device: Device | None, wanted: tuple[str, ...]) -> str:

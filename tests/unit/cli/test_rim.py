@@ -50,7 +50,7 @@ def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str])
         (["allocate", "--order", "random"], "first-fit"),
         (["why"], "KIND/NAME"),
         (["why", "train"], "as in pod/train-0"),
-        (["why", "pood/train"], "did you mean pod"),
+        (["why", "pood/train"], "ask about a pod or a claim"),
         (["allocate"], "no -f is given"),
         (["lint"], "PATH"),
     ],
