@@ -63,7 +63,7 @@ def values(text: str) -> Iterator[Value]:
             raise _unreadable(text, at, "nested too deeply") from None
         except ValueError as fault:
             raise _unreadable(text, at, str(fault)) from None
-        yield Value(tree, at, end)
+        yield Value(_mended(tree) if _SURROGATE.search(text, at, end) else tree, at, end)
         at = _skip(text, end)
 
 
@@ -71,6 +71,22 @@ def _skip(text: str, at: int) -> int:
     blank = _BLANK.match(text, at)
     assert blank
     return blank.end()
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _mended(tree: object) -> object:
+    """Halves of surrogate pairs, written as escapes, become U+FFFD as in Go; they are no text."""
+    match tree:
+        case str():
+            return tree.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_mended(item) for item in tree]
+        case dict():
+            return {_mended(key): _mended(item) for key, item in tree.items()}
+        case _:
+            return tree
 
 
 def _no_constant(name: str) -> object:
