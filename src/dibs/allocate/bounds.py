@@ -55,11 +55,11 @@ class Survey:
     users: Mapping[Counter, Sequence[tuple[Places, Quantity]]]
 
     @classmethod
-    def of(cls, problem: Problem) -> Survey:
+    def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
         return cls(
             problem=problem,
             likeness=alike.compare(problem),
-            good={ask: _good(problem, ask) for ask in problem.asks},
+            good=good,
             shareable=_bits(
                 place for place, each in enumerate(problem.candidates) if each.is_shareable
             ),
@@ -181,6 +181,19 @@ class Survey:
         left = 1 if seen is None else 0
         left += sum(1 for value, at in holders.items() if at & free and value not in (seen or ()))
         return left < wanted
+
+
+def good_places(problem: Problem) -> Mapping[Ask, Places]:
+    """The places that each ask may have, whatever else is picked."""
+    return {ask: _good(problem, ask) for ask in problem.asks}
+
+
+def is_short(problem: Problem, good: Mapping[Ask, Places]) -> bool:
+    """Whether some request, taken alone, has too few places: the commonest no, found first."""
+    return not all(
+        any(0 < problem.needs[ask] <= good[ask].bit_count() for ask in slot.request.alternatives)
+        for slot in problem.slots
+    )
 
 
 def might_be_fatal(problem: Problem) -> bool:

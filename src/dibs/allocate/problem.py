@@ -39,6 +39,7 @@ class Problem:
 
     scene: Scene
     slots: tuple[Slot, ...]
+    asks: tuple[Ask, ...]
     candidates: tuple[Candidate, ...]
     needs: Mapping[Ask, int]
     lists: Mapping[Ask, tuple[int, ...]]
@@ -46,10 +47,6 @@ class Problem:
     tests: tuple[Standing, ...]
     is_strict: bool
     _verdicts: dict[tuple[Ask, int], Reason | None] = field(default_factory=dict)
-
-    @property
-    def asks(self) -> tuple[Ask, ...]:
-        return tuple(ask for slot in self.slots for ask in slot.request.alternatives)
 
     def verdict(self, ask: Ask, place: int) -> Reason | None:
         """Why the ask can't have this device, whatever else is picked."""
@@ -115,13 +112,15 @@ def pose(
                 lists[ask] = tuple(sorted(listed))
                 needs[ask] = len(listed)
         _check_size(wish, needs)
+    slots = tuple(
+        Slot(wish, request, opens_claim=index == 0)
+        for wish in wishes
+        for index, request in enumerate(wish.requests)
+    )
     return Problem(
         scene=scene,
-        slots=tuple(
-            Slot(wish, request, opens_claim=index == 0)
-            for wish in wishes
-            for index, request in enumerate(wish.requests)
-        ),
+        slots=slots,
+        asks=tuple(ask for slot in slots for ask in slot.request.alternatives),
         candidates=candidates,
         needs=needs,
         lists=lists,

@@ -36,7 +36,10 @@ def first_full(problem: Problem, budget: int) -> Found:
         return descent
     if bounds.might_be_fatal(problem):
         return _search(problem, None, budget)
-    survey = Survey.of(problem)
+    good = bounds.good_places(problem)
+    if bounds.is_short(problem, good):
+        return Found(None, descent.steps)
+    survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
         return Found(None, descent.steps)
     return _search(problem, survey, budget)
