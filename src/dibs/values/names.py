@@ -8,6 +8,7 @@ Source: apimachinery's format checks, and the name rules of resource.k8s.io.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 LABEL_MAX: Final = 63
@@ -113,6 +114,7 @@ def faults_of_id_shape(text: str) -> tuple[str, ...]:
     return (_shape(_ID_RULE, _ID, "my_name", "MY_NAME", "MyName"),)
 
 
+@lru_cache(maxsize=4096)
 def faults_of_qualified_name(text: str) -> tuple[str, ...]:
     """An identifier, or `domain/identifier`: keys of attributes and capacities."""
     domain, slash, name = text.partition("/")

@@ -37,6 +37,7 @@ _NO_PLACE = (
     "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set "
     "to true in the ResourceSlice spec"
 )
+_NO_LISTS = (None, None, None, None)
 _NUMBER = r"(0|[1-9][0-9]*)"
 _PRE = r"(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD = r"[0-9a-zA-Z-]+"
@@ -105,7 +106,7 @@ def skipped_operations(items: tuple[str, ...], path: str) -> Faults:
 
 
 def is_list(attribute: DeviceAttribute) -> bool:
-    return any(values is not None for values in _lists(attribute))
+    return _lists(attribute) != _NO_LISTS
 
 
 def _lists(attribute: DeviceAttribute) -> tuple[Sequence[object] | None, ...]:
@@ -151,6 +152,15 @@ def _attribute(value: DeviceAttribute, path: str) -> Faults:
         yield from _string(value.string, f"{path}.string")
     if value.version is not None:
         yield from _version(value.version, f"{path}.version")
+    if is_list(value):
+        yield from _list_values(value, path)
+    scalars = (value.int_, value.bool_, value.string, value.version)
+    count = sum(each is not None for each in (*scalars, *_lists(value)))
+    if count != 1:
+        yield faults.invalid(path, value if count else "", _ONE_VALUE)
+
+
+def _list_values(value: DeviceAttribute, path: str) -> Faults:
     for name, values in (
         ("bools", value.bools),
         ("ints", value.ints),
@@ -161,10 +171,6 @@ def _attribute(value: DeviceAttribute, path: str) -> Faults:
             yield faults.invalid(f"{path}.{name}", values, "must not be empty if specified")
     yield from fields.each(value.strings or (), f"{path}.strings", None, _string)
     yield from fields.each(value.versions or (), f"{path}.versions", None, _version)
-    scalars = (value.int_, value.bool_, value.string, value.version)
-    count = sum(each is not None for each in (*scalars, *_lists(value)))
-    if count != 1:
-        yield faults.invalid(path, value if count else "", _ONE_VALUE)
 
 
 def _string(value: str, path: str) -> Faults:
