@@ -102,7 +102,6 @@ def test_validation_never_raises(name: str, chance: Random) -> None:
     for fault in found:
         assert fault.path
         assert str(fault).startswith(f"{fault.path}: ")
-        assert rules.as_v1beta1(fault.path)
 
 
 @pytest.mark.parametrize("name", ["ResourceClaim", "ResourceClaimTemplate"])
@@ -140,19 +139,3 @@ def claim_with(parameters: Any) -> Known:
         metadata=objects.ObjectMeta(name="a"),
         spec=objects.ResourceClaimSpec(devices=objects.DeviceClaim(config=config)),
     )
-
-
-@pytest.mark.parametrize(
-    ("path", "older"),
-    [
-        ("spec.devices.requests[0].exactly.count", "spec.devices.requests[0].count"),
-        ("spec.spec.devices.requests[3].exactly", "spec.spec.devices.requests[3]"),
-        ("spec.devices.requests[0].firstAvailable[1].count", None),
-        ("spec.devices[0].capacity[a].value", "spec.devices[0].basic.capacity[a].value"),
-        ("spec.devices[0].name", None),
-        ("spec.devices[0]", None),
-        ("status.devices[0].data", None),
-    ],
-)
-def test_paths_of_v1beta1(path: str, older: str | None) -> None:
-    assert rules.as_v1beta1(path) == (older or path)
