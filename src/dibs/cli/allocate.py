@@ -67,6 +67,8 @@ def show_table(plan: Plan) -> None:
     found = plans.table(plan)
     if found.rows:
         paint.show_table(found)
+    for told in plans.reasons(plan):
+        paint.show_tree(told)
 
 
 def point_on(plan: Plan, snapshot: Snapshot, paths: tuple[str, ...]) -> None:

@@ -18,16 +18,18 @@ STYLES: dict[Tone, str] = {
     "faint": "dim",
     "next": "cyan",
 }
+# The last column may be told over several lines if it keeps this much room.
+LAST_COLUMN = 24
 
 
 def show_tree(root: Tree) -> None:
-    if not output.is_terminal():
+    if not output.wants_color():
         output.say(tree.text(root))
         return
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(no_color=not output.wants_color(), highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True)
     for index, line in enumerate(tree.lines(root)):
         style = "bold" if index == 0 else STYLES[line.tone]
         console.print(Text(output.printable(line.text), style=style))
@@ -37,16 +39,21 @@ def show_table(found: Table) -> None:
     if not output.is_terminal():
         output.say(table.text(found))
         return
-    import rich.box
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    console = Console(no_color=not output.wants_color(), highlight=False)
-    drawn = Drawn(box=rich.box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in found.columns:
-        drawn.add_column(column.upper(), overflow="fold")
+    console = Console(highlight=False)
+    is_colored = output.wants_color()
+    header = "bold" if is_colored else ""
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=header)
+    *kept, _ = table.widths(found)
+    # Names are never broken over lines as long as there is room for them.
+    is_roomy = sum(kept) + 2 * len(kept) + LAST_COLUMN <= console.width
+    for index, column in enumerate(found.columns):
+        is_last = index == len(found.columns) - 1
+        drawn.add_column(column.upper(), overflow="fold", no_wrap=is_roomy and not is_last)
     for row in found.rows:
         cells = (Text(output.printable(cell or "-")) for cell in row.cells)
-        drawn.add_row(*cells, style=STYLES[row.tone])
+        drawn.add_row(*cells, style=STYLES[row.tone] if is_colored else "")
     console.print(drawn)

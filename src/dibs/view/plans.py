@@ -14,6 +14,7 @@ from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Plan, Settled
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.view import refusals, words
 from dibs.view.table import Row, Table
+from dibs.view.tree import Tree
 
 # How many groups of nodes one line of a table tells of; `why` tells of all.
 SHOWN = 3
@@ -52,7 +53,7 @@ def bound(pod: Pod, decision: Placed) -> Pod:
 
 
 def table(plan: Plan) -> Table:
-    """One row for everybody who was waiting, in order of decision."""
+    """One row for everybody who was waiting, in order of decision; `reasons` says why some do."""
     rows = []
     for decision in plan.decisions:
         match decision:
@@ -60,14 +61,27 @@ def table(plan: Plan) -> Table:
                 continue
             case Placed():
                 devices = "; ".join(filter(None, map(devices_of, decision.claims)))
-                cells = (str(decision.subject), "placed", decision.node, devices, "")
-                rows.append(Row(cells, "good"))
-            case Waits() | Broken():
-                answer = "waits" if isinstance(decision, Waits) else "failed"
-                cells = (str(decision.subject), answer, "", "", reason(decision))
-                rows.append(Row(cells, "bad"))
-    columns = ("who", "answer", "node", "devices", "why")
-    return Table(columns, tuple(rows)).without_empty(keep=("who", "answer", "node"))
+                rows.append(Row((str(decision.subject), "placed", decision.node, devices), "good"))
+            case Waits():
+                rows.append(Row((str(decision.subject), "waits", "", ""), "bad"))
+            case Broken():
+                rows.append(Row((str(decision.subject), "failed", "", ""), "bad"))
+    return Table(("who", "answer", "node", "devices"), tuple(rows))
+
+
+def reasons(plan: Plan) -> tuple[Tree, ...]:
+    """Under the table: for each who waits, the trouble of each group of nodes in a line."""
+    return tuple(Tree(f"{each.subject} waits", lines(each)) for each in waiting(plan))
+
+
+def lines(decision: Waits | Broken) -> tuple[Tree, ...]:
+    if isinstance(decision, Broken):
+        return (Tree(decision.failed.message),)
+    general = tuple(Tree(against.text) for against in decision.objections)
+    return general + tuple(
+        Tree(refusals.brief(group), label=words.spanned(group.nodes, "node"))
+        for group in refusals.groups(decision.nodes)
+    )
 
 
 def devices_of(use: ClaimUse) -> str:

@@ -35,10 +35,18 @@ class Table:
 
 def text(table: Table) -> str:
     """Columns aligned, two blanks apart, no cell shortened; headings in capitals as kubectl's."""
-    heads = tuple(column.upper() for column in table.columns)
-    grid = [heads, *(tuple(cell or "-" for cell in row.cells) for row in table.rows)]
-    widths = [max(len(line[i]) for line in grid) for i in range(len(heads))]
+    across = widths(table)
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in grid
+        "  ".join(cell.ljust(width) for cell, width in zip(line, across, strict=True)).rstrip()
+        for line in grid(table)
     )
+
+
+def widths(table: Table) -> list[int]:
+    """How wide each column wants to be."""
+    return [max(map(len, column)) for column in zip(*grid(table), strict=True)]
+
+
+def grid(table: Table) -> list[tuple[str, ...]]:
+    heads = tuple(column.upper() for column in table.columns)
+    return [heads, *(tuple(cell or "-" for cell in row.cells) for row in table.rows)]

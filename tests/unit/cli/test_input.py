@@ -172,9 +172,11 @@ def test_output_can_be_fed_back(
 def test_the_demo_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["allocate", "-f", str(DEMO), "-o", "table"]) == 1
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0].split() == ["WHO", "ANSWER", "NODE", "DEVICES", "WHY"]
+    assert rows[0].split() == ["WHO", "ANSWER", "NODE", "DEVICES"]
     assert rows[1].split()[:4] == ["pod", "default/notebook", "placed", "node-a"]
     assert rows[3].split()[:3] == ["pod", "default/train", "waits"]
+    assert rows[4] == "pod default/train waits"
+    assert rows[7] == "  node-c  pool node-c is incomplete: 1 of 3 slices, generation 7"
 
 
 def test_why_is_one_json_object_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
