@@ -6,11 +6,10 @@ not grant.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dibs.lint import catalog, expressions, rule, selections
-from dibs.lint.published import Published
+from dibs.lint import expressions, rule, selections
+from dibs.lint.published import Group
 from dibs.lint.rule import Remark, Rule, World
 from dibs.lint.trials import Demand, Trial
 from dibs.model.objects import ExactDeviceRequest
@@ -18,7 +17,9 @@ from dibs.model.objects import ExactDeviceRequest
 
 def empty_class(world: World) -> Iterator[Remark]:
     for demand in world.survey.demands:
-        if world.devices and demand.offered == ():
+        if world.survey.is_spare(demand.wish.entry, demand.path):
+            continue
+        if world.devices and demand.offered is not None and not demand.offered:
             yield Remark(
                 demand.wish.entry,
                 f"{demand.path}.deviceClassName",
@@ -36,6 +37,8 @@ def nothing_fits(world: World) -> Iterator[Remark]:
     for trial in world.survey.trials:
         name = trial.written.class_name
         place = (id(trial.written.entry), trial.written.path)
+        if world.survey.is_spare(trial.written.entry, trial.written.path):
+            continue
         if name and trial.among and not trial.matched and not trial.failed and place not in said:
             yield expressions.remark(
                 trial,
@@ -50,7 +53,7 @@ def too_many_for_a_node(world: World) -> Iterator[Remark]:
         request = demand.request
         if not isinstance(request, ExactDeviceRequest) or not demand.fitting:
             continue
-        most = most_on_a_node(demand.fitting)
+        most = demand.fitting.most_on_a_node
         if request.allocation_mode != "All" and most is not None and request.count > most:
             yield Remark(
                 demand.wish.entry,
@@ -71,9 +74,14 @@ def unpublished_constraint(world: World) -> Iterator[Remark]:
             attribute = constraint.match_attribute or constraint.distinct_attribute
             field = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
             concerned = [each for each in demands if concerns(constraint.requests, each)]
-            if not attribute or not concerned or not all(each.fitting for each in concerned):
+            groups = [each.fitting for each in concerned if each.fitting]
+            if not attribute or not concerned or len(groups) < len(concerned):
                 continue
-            lacking = [each for each in concerned if attribute not in attributes_of(each)]
+            lacking = [
+                each
+                for each, group in zip(concerned, groups, strict=True)
+                if attribute not in group.attributes
+            ]
             names = sorted({each.name for each in lacking})
             if not lacking or any("/" in name for name in names):
                 continue  # of alternatives, another one may do
@@ -82,7 +90,7 @@ def unpublished_constraint(world: World) -> Iterator[Remark]:
                 f"{wish.root}.devices.constraints[{index}].{field}",
                 f"no device that fits request {' or '.join(names)} publishes {attribute}, "
                 "so the constraint never holds",
-                instead(attribute, concerned),
+                instead(attribute, groups),
             )
 
 
@@ -126,32 +134,14 @@ def ranges(trial: Trial) -> str:
     return ", ".join(dict.fromkeys(parts))
 
 
-def most_on_a_node(devices: Sequence[Published]) -> int | None:
-    """Return how many of the devices one node can reach at most, None when it can't be said."""
-    if any(each.device.allow_multiple_allocations for each in devices):
-        return None  # one device may serve several times (KEP-5075)
-    nodes = Counter(each.slice.spec.node_name or each.device.node_name for each in devices)
-    everywhere = nodes.pop(None, 0)  # a selector or all nodes: take it that any node is meant
-    return max(nodes.values(), default=0) + everywhere
-
-
 def concerns(requests: tuple[str, ...], demand: Demand) -> bool:
     """Whether a constraint with these references covers the demand; none means all."""
     return not requests or demand.name in requests or demand.name.partition("/")[0] in requests
 
 
-def attributes_of(demand: Demand) -> set[str]:
-    """Return the full names of all attributes that fitting devices publish."""
-    return {
-        "/".join(catalog.split(key, each.id.driver))
-        for each in demand.fitting or ()
-        for key in each.device.attributes
-    }
-
-
-def instead(attribute: str, demands: Sequence[Demand]) -> str:
+def instead(attribute: str, groups: Sequence[Group]) -> str:
     """Name an attribute that all of the requests publish: of the same name, near, or any."""
-    common = set.intersection(*(attributes_of(each) for each in demands))
+    common = frozenset.intersection(*(group.attributes for group in groups))
     _, _, name = attribute.rpartition("/")
     for other in sorted(common):
         if other.rpartition("/")[2] == name:

@@ -6,6 +6,8 @@ worked out for the common ones and taken only if the file has the same text ther
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dibs.client.dump import Origin
 from dibs.model.documents import Position
 
@@ -13,7 +15,7 @@ from dibs.model.documents import Position
 def inside(origin: Origin, path: str, expression: str, offset: int) -> Position:
     """Return line and column of `expression[offset]`, of the whole value when it can't be told."""
     value = origin.value_position(path)
-    lines = origin.document.text.split("\n")
+    lines = lines_of(origin.document.text)
     row, column = spot(expression, offset)
     words = expression.split("\n")[row]
     first = value.line - origin.document.line
@@ -26,6 +28,12 @@ def inside(origin: Origin, path: str, expression: str, offset: int) -> Position:
         if line < len(lines) and words and lines[line].startswith(words, start):
             return Position(origin.document.line + line, start + column + 1)
     return value
+
+
+@lru_cache(maxsize=4)
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a document, which may be large and hold many expressions."""
+    return text.split("\n")
 
 
 def excerpt(expression: str, offset: int) -> tuple[str, str]:

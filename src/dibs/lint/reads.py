@@ -50,10 +50,10 @@ class Read:
 
     @property
     def text(self) -> str:
-        return written(self.shelf, self.domain, self.name)
+        return expression(self.shelf, self.domain, self.name)
 
 
-def written(shelf: Shelf, domain: str, name: str) -> str:
+def expression(shelf: Shelf, domain: str, name: str) -> str:
     """Return the expression that reads this."""
     return f'device.{shelf}["{domain}"].{name}'
 

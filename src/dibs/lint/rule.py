@@ -34,7 +34,7 @@ class World:
     @classmethod
     def of(cls, loaded: Loaded) -> World:
         pools = published.pools(loaded)
-        devices = tuple(published.devices(pools))
+        devices = tuple(published.devices(loaded))
         return cls(
             loaded, Snapshot.of(loaded.objects), pools, devices, trials.survey(loaded, devices)
         )

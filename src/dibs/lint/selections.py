@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from dibs.lint import catalog, expressions, literals, rule, sizes
 from dibs.lint.catalog import Catalog, Seen
-from dibs.lint.reads import Read, Shelf, written
+from dibs.lint.reads import Read, Shelf, expression
 from dibs.lint.rule import Remark, Rule, World
 from dibs.lint.trials import Trial
 
@@ -40,7 +40,7 @@ def capacity_as_attribute(world: World) -> Iterator[Remark]:
             test = sizes.test(domain, read.name, comparison.operator, wanted)
             remedy = f"compare it with {test}"
         else:
-            remedy = f"read it as {written('capacity', domain, read.name)}, a quantity"
+            remedy = f"read it as {expression('capacity', domain, read.name)}, a quantity"
         yield expressions.remark(
             trial, read.spot, f"{read.name} is a capacity, no attribute", remedy
         )
@@ -53,7 +53,7 @@ def attribute_as_capacity(world: World) -> Iterator[Remark]:
             trial,
             read.spot,
             f"{read.name} is an attribute, no capacity",
-            f"read it as {written('attributes', domain, read.name)}",
+            f"read it as {expression('attributes', domain, read.name)}",
         )
 
 
@@ -194,8 +194,10 @@ def troubled(world: World) -> Iterator[Trial]:
     A class that matches nothing is no trouble: its hardware may not be there today.
     """
     for trial in world.survey.trials:
-        fruitless = bool(trial.written.class_name) and not trial.matched
-        if trial.among and (trial.failed or fruitless):
+        written = trial.written
+        is_spare = world.survey.is_spare(written.entry, written.path)
+        is_fruitless = bool(written.class_name) and not trial.matched and not is_spare
+        if trial.among and (trial.failed or is_fruitless):
             yield trial
 
 
@@ -246,9 +248,9 @@ def of_class(trial: Trial) -> str:
 def elsewhere(world: World, read: Read, seen: Catalog) -> str:
     """Say where the name is published: in another domain, or by devices of another class."""
     if places := seen.called(read.name, read.shelf):
-        return f"read it as {written(*places[0])}"
-    for name, devices in world.survey.by_class.items():
-        if not is_unpublished(read, catalog.of(devices)):
+        return f"read it as {expression(*places[0])}"
+    for name, group in world.survey.by_class.items():
+        if not is_unpublished(read, catalog.of(group.devices)):
             return f"devices of class {name} publish it"
     return ""
 
@@ -267,7 +269,7 @@ def nearest_name(read: Read, seen: Catalog) -> str:
 
 
 def nearest_value(wanted: object, seen: Seen) -> str:
-    known = [literals.text(value) for value in seen.values]
-    if near := rule.near(literals.text(wanted), known):
-        return f"the nearest is {near}" + (f" of {len(known)}" if len(known) > 1 else "")
-    return f"seen are {rule.listed(known)}"
+    known = {str(value): literals.text(value) for value in seen.values}
+    if near := rule.near(str(wanted), known):
+        return f"the nearest is {known[near]}" + (f" of {len(known)}" if len(known) > 1 else "")
+    return f"seen are {rule.listed(known.values())}"

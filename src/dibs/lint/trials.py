@@ -15,12 +15,15 @@ from dibs.client.dump import Entry, Loaded
 from dibs.lint import catalog, inputs, reads
 from dibs.lint.catalog import NOTHING, Catalog
 from dibs.lint.inputs import Wish
-from dibs.lint.published import Published
+from dibs.lint.published import Group, Published
 from dibs.lint.reads import Read
 from dibs.model import kinds
 from dibs.model.objects import DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from dibs.request import selectors
 from dibs.request.views import DeviceView
+
+NO_DEVICES = Group()
+ALTERNATIVE = ".firstAvailable["
 
 # The API takes no longer ones, and says so by itself.
 MAX_EXPRESSION_BYTES = 10 * 1024
@@ -52,7 +55,7 @@ class Trial:
     fault: CompileError | None = None
     seen: Catalog = NOTHING
     among: tuple[Published, ...] = ()
-    matched: tuple[Published, ...] = ()
+    matched: Group = NO_DEVICES
     failed: tuple[tuple[Published, str], ...] = ()
 
 
@@ -69,8 +72,8 @@ class Demand:
     path: str
     name: str
     request: ExactDeviceRequest | DeviceSubRequest
-    offered: tuple[Published, ...] | None
-    fitting: tuple[Published, ...] | None
+    offered: Group | None
+    fitting: Group | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +82,25 @@ class Survey:
 
     trials: tuple[Trial, ...] = ()
     demands: tuple[Demand, ...] = ()
-    by_class: Mapping[str, tuple[Published, ...]] = field(default_factory=dict)
+    by_class: Mapping[str, Group] = field(default_factory=dict)
+    # Prioritized lists of which an alternative fits: entry and path of the request.
+    granted: frozenset[tuple[int, str]] = frozenset()
+
+    def is_spare(self, entry: Entry, path: str) -> bool:
+        """Whether the path is in an alternative that may well fit nothing: another one does.
+
+        A prioritized list (KEP-4816) may name hardware that not every cluster has.
+        """
+        request, listed, _ = path.partition(ALTERNATIVE)
+        return bool(listed) and (id(entry), request) in self.granted
 
 
 def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
     """Try every selector of every class, claim and template that is not allocated yet."""
     found = _Surveyor()
-    by_class: dict[str, tuple[Published, ...]] = {}
+    by_class: dict[str, Group] = {}
     for entry, cls in inputs.of_kind(loaded, DeviceClass):
-        left, _ = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", devices)
+        left, _ = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", Group(devices))
         if left is not None:
             by_class[cls.metadata.name] = left
     demands = []
@@ -101,7 +114,12 @@ def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
                 offered,
             )  # fmt: skip
             demands.append(Demand(wish, path, name, request, offered, left if is_sure else None))
-    return Survey(tuple(found.trials), tuple(demands), by_class)
+    granted = frozenset(
+        (id(each.wish.entry), each.path.partition(ALTERNATIVE)[0])
+        for each in demands
+        if each.fitting
+    )
+    return Survey(tuple(found.trials), tuple(demands), by_class, granted)
 
 
 def requests(wish: Wish) -> Iterator[tuple[str, str, ExactDeviceRequest | DeviceSubRequest]]:
@@ -127,8 +145,8 @@ class _Surveyor:
         path: str,
         written_selectors: tuple[DeviceSelector, ...],
         class_name: str,
-        devices: tuple[Published, ...] | None,
-    ) -> tuple[tuple[Published, ...] | None, bool]:
+        devices: Group | None,
+    ) -> tuple[Group | None, bool]:
         """Try the selectors one after the other.
 
         Returns the devices that all of them match, None if that can't be known, and whether no
@@ -144,7 +162,7 @@ class _Surveyor:
             chain += (text,)
             written = Written(entry, f"{path}[{index}].cel.expression", text, class_name)
             if chain not in self.known:
-                self.known[chain] = tried(written, left or ())
+                self.known[chain] = tried(written, left or NO_DEVICES)
             trial = replace(self.known[chain], written=written)
             self.trials.append(trial)
             left = None if trial.fault or left is None else trial.matched
@@ -152,7 +170,7 @@ class _Surveyor:
         return left, is_sure
 
 
-def tried(written: Written, among: tuple[Published, ...]) -> Trial:
+def tried(written: Written, group: Group) -> Trial:
     """Compile one selector and ask it about each device."""
     try:
         found = reads.reads(parse.parse(written.text))
@@ -164,7 +182,7 @@ def tried(written: Written, among: tuple[Published, ...]) -> Trial:
         return Trial(written, found, fault)
     matched: list[Published] = []
     failed: list[tuple[Published, str]] = []
-    for each in among:
+    for each in group.devices:
         try:
             fits, _ = selector.decide(DeviceView.of(each.id.driver, each.device))
         except EvaluationError as error:
@@ -172,4 +190,12 @@ def tried(written: Written, among: tuple[Published, ...]) -> Trial:
             continue
         if fits:
             matched.append(each)
-    return Trial(written, found, None, catalog.of(among), among, tuple(matched), tuple(failed))
+    return Trial(
+        written,
+        found,
+        None,
+        catalog.of(group.devices),
+        group.devices,
+        Group(tuple(matched)),
+        tuple(failed),
+    )
