@@ -32,9 +32,9 @@ def main() -> None:
 
 
 def _measured(case: Case, bench: Bench, machine: str) -> Figure:
-    print(f"{case.name} …", end="\r", file=sys.stderr, flush=True)
-    value = case.measure(bench) * cases.SCALE[case.unit]
-    figure = Figure(case, value, None, bench.runs, machine)
+    if sys.stderr.isatty():
+        print(f"{case.name} …", end="\r", file=sys.stderr, flush=True)
+    figure = Figure(case, case.measure(bench), None, bench.runs, machine)
     print(json.dumps(figure.record(), ensure_ascii=False), flush=True)
     return figure
 

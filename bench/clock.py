@@ -1,34 +1,54 @@
-"""Medians of wall-clock time, in this process and of whole commands, and what machine it was."""
+"""Medians of time, in this process and of whole commands, and what machine it was."""
 
 from __future__ import annotations
 
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
-def median_s(task: Callable[[], object], *, runs: int = 5, inner: int = 1) -> float:
-    """Seconds for one call of `task`: median of `runs`, each the mean of `inner` calls."""
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds by the clock, and seconds of processor time: on a busy machine the two part."""
+
+    clock_s: float
+    cpu_s: float
+
+    def minus(self, other: Took) -> Took:
+        return Took(self.clock_s - other.clock_s, self.cpu_s - other.cpu_s)
+
+
+def median(task: Callable[[], object], *, runs: int = 5, inner: int = 1) -> Took:
+    """What one call of `task` takes: medians of `runs`, each the mean of `inner` calls.
+
+    The first call is for warming up and doesn't count. Processes that the task waits for do.
+    """
     task()
-    times = []
+    samples = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), _cpu_s()
         for _ in range(inner):
             task()
-        times.append((time.perf_counter() - start) / inner)
-    return statistics.median(times)
+        samples.append(((time.perf_counter() - start) / inner, (_cpu_s() - before) / inner))
+    clock, cpu = zip(*samples, strict=True)
+    return Took(statistics.median(clock), statistics.median(cpu))
 
 
-def command_median_s(
-    command: Sequence[str], *, runs: int = 5, expected: Sequence[int] = (0,)
-) -> float:
-    """Seconds from starting a process to its end. Raises RuntimeError when it answers otherwise."""
-    return median_s(lambda: _run(command, expected), runs=runs)
+def command(arguments: Sequence[str], *, runs: int = 5, expected: int = 0) -> Took:
+    """From starting a process to its end. Raises RuntimeError for another exit code."""
+    return median(lambda: _run(arguments, expected), runs=runs)
+
+
+def _cpu_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def dibs(*arguments: str) -> list[str]:
@@ -44,11 +64,11 @@ def machine() -> str:
     )
 
 
-def _run(command: Sequence[str], expected: Sequence[int]) -> None:
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode not in expected:
+def _run(arguments: Sequence[str], expected: int) -> None:
+    done = subprocess.run(arguments, capture_output=True, check=False)
+    if done.returncode != expected:
         told = done.stderr.decode(errors="replace").strip()
-        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}: {told[-400:]}")
+        raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}: {told[-400:]}")
 
 
 def _processor() -> str:
