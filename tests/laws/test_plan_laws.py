@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim, ResourceClaimTemplate, ResourceClaimTemplateSpec
-from dibs.schedule import pods
+from dibs.schedule import pods, writes
 from dibs.schedule.plan import Placed, Plan, Settled, Waits
-from dibs.schedule.pods import Options, State
 from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.schedule.state import Options, State
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
 from dibs.testing import builders
@@ -134,4 +134,4 @@ def test_reasons_say_the_same_when_they_were_remembered(world: World) -> None:
         )
         if isinstance(decision, Waits):
             assert asked_anew == decision
-        state = pods.after(state, decision)
+        state = writes.after(state, decision)

@@ -16,8 +16,8 @@ from dibs.cli.main import NO, YES
 from dibs.client import dump
 from dibs.schedule import pods
 from dibs.schedule.plan import Decision, Plan, Write
-from dibs.schedule.pods import Options
 from dibs.schedule.snapshot import Snapshot
+from dibs.schedule.state import Options
 from dibs.values import nearest
 from dibs.values.mistake import Mistake
 from dibs.view import plans, words

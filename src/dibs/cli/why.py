@@ -10,8 +10,8 @@ from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
 from dibs.cli.commands import COMMANDS
 from dibs.cli.main import NO, YES
-from dibs.schedule.pods import Options
 from dibs.schedule.snapshot import Key, Snapshot
+from dibs.schedule.state import Options
 from dibs.values import nearest
 from dibs.values.mistake import Mistake
 from dibs.view import records, why

@@ -15,13 +15,13 @@ import msgspec
 from dibs.model.core import Node, Pod, PodToleration
 from dibs.model.objects import DeviceTaint, DeviceToleration, ResourceClaim
 from dibs.schedule.plan import ClaimUse
-from dibs.schedule.pods import State
 from dibs.schedule.snapshot import Key, key_of
+from dibs.schedule.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is put to `pods.place` again, and the one change that is tried in it."""
+    """What is put to `fit.place` again, and the one change that is tried in it."""
 
     state: State
     pod: Pod | None

@@ -1,7 +1,7 @@
 """Small changes that would make a waiting subject fit, each tried before it is told.
 
 One change at a time: free a claim, tolerate a taint, ask for fewer, drop a constraint, open a
-node. Candidates come from the reasons of the refusal, cheapest first; each is put to `pods.place`
+node. Candidates come from the reasons of the refusal, cheapest first; each is put to `fit.place`
 on a changed world, and only what then fits is a suggestion. Tries are bounded.
 """
 
@@ -16,11 +16,11 @@ import msgspec
 from dibs.allocate.outcome import AskNo, Refused
 from dibs.model.core import Node, PodToleration
 from dibs.model.objects import DeviceConstraint
-from dibs.schedule import changes, nodes, pods
+from dibs.schedule import changes, fit, nodes, pods
 from dibs.schedule.changes import Attempt, Change
 from dibs.schedule.plan import ClaimUse, Objection, Placed, Subject, Waits
-from dibs.schedule.pods import State
 from dibs.schedule.snapshot import Key, key_of
+from dibs.schedule.state import State
 from dibs.supply import taints
 
 TRIES = 32
@@ -86,7 +86,7 @@ def fits(trial: Trial, attempt: Attempt, subject: Subject) -> bool:
     # One node only, and nothing remembered: on the changed world an old no may be a yes.
     options = replace(changed.state.options, node=trial.node)
     state = replace(changed.state, options=options, noes={})
-    return isinstance(pods.place(state, subject, changed.pod, changed.uses), Placed)
+    return isinstance(fit.place(state, subject, changed.pod, changed.uses), Placed)
 
 
 # --- which changes there are --------------------------------------------------------------------

@@ -21,10 +21,10 @@ from dibs.model.objects import (
     ResourceClaim,
 )
 from dibs.request import selectors
-from dibs.schedule import pods
+from dibs.schedule import fit
 from dibs.schedule.plan import ClaimUse
-from dibs.schedule.pods import State
 from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.schedule.state import State
 from dibs.supply import node_selectors
 from dibs.supply.identity import DeviceId
 from dibs.supply.pools import Candidate
@@ -150,7 +150,7 @@ def without_later(
         metadata=claim.metadata, spec=msgspec.structs.replace(claim.spec, devices=spec)
     )
     ledger = state.ledger.without(str(key_of(claim.metadata)))
-    outcome = pods.ask(replace(state, ledger=ledger), state.snapshot.nodes[node], [asked])
+    outcome = fit.ask(replace(state, ledger=ledger), state.snapshot.nodes[node], (asked,))
     return outcome if isinstance(outcome, Refused) else None
 
 

@@ -20,8 +20,8 @@ from dibs.schedule.plan import (
     Subject,
     Waits,
 )
-from dibs.schedule.pods import State
 from dibs.schedule.snapshot import key_of
+from dibs.schedule.state import State
 from dibs.view import granted
 from dibs.view.why import Account
 

@@ -14,10 +14,10 @@ from dibs.allocate.outcome import Refused
 from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import pods, suggest
+from dibs.schedule import pods, suggest, writes
 from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Settled, Subject, Waits
-from dibs.schedule.pods import DEFAULTS, Options, State
 from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.schedule.state import DEFAULTS, Options, State
 from dibs.schedule.suggest import Suggestion
 from dibs.view import granted, refusals, words
 from dibs.view.tree import Tree
@@ -66,7 +66,7 @@ def account(
 ) -> Account:
     before = pods.until(snapshot, decider, options)
     decision = pods.decide(before, decider)
-    state = pods.after(before, decision)
+    state = writes.after(before, decision)
     found: tuple[Suggestion, ...] = ()
     by_plan = planned(snapshot, before)
     if isinstance(decision, Waits):

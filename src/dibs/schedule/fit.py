@@ -1,0 +1,205 @@
+"""The node for one Pod, or for one claim without Pod: the first, in order, where all of it fits.
+
+A node is asked about devices only when the Pod may go there at all. All of its claims get their
+devices on one node, or none does. Which devices is decided in `allocate`, who comes first in
+`pods`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import msgspec
+
+from dibs.allocate import allocator
+from dibs.allocate.outcome import Allocated, DeviceNo, Failed, Refused, TimedOut
+from dibs.model.core import Node, Pod
+from dibs.model.objects import ResourceClaim
+from dibs.schedule import claims as pod_claims
+from dibs.schedule import extended, nodes, writes
+from dibs.schedule.plan import (
+    Broken,
+    ClaimUse,
+    Decision,
+    NodeAnswer,
+    Objection,
+    Placed,
+    Subject,
+    Waits,
+)
+from dibs.schedule.snapshot import Key, key_of
+from dibs.schedule.state import Remembered, State
+
+
+def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse, ...]) -> Decision:
+    """Find the first node (or the tightest one) where everything fits at once."""
+    question = Question.of(state, pod, uses)
+    unknown = [
+        against
+        for claim in question.open_claims
+        for against in pod_claims.without_class(claim, state.snapshot.classes)
+    ]
+    if unknown:
+        return Waits(subject, uses, tuple(unknown))
+    if not state.nodes:
+        return Waits(subject, uses, (no_nodes(state),))
+    answers: dict[str, NodeAnswer] = {}
+    for name in node_order(state):
+        match outcome := question.remembered(name) or question.put(name):
+            case Allocated():
+                placed = tuple(settle(use, outcome, question) for use in uses)
+                return Placed(subject, name, placed, answers, outcome)
+            case Failed():
+                return Broken(subject, name, outcome, uses)
+            case Refused() | TimedOut() | Objection():
+                answers[name] = outcome
+            case _:
+                assert_never(outcome)
+    fresh = {name: question.again(name, answers[name]) for name in sorted(answers)}
+    return Waits(subject, uses, (), fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of every node: the same Pod, the same claims.
+
+    `pinned` are its claims that have their devices, `resources` the names of extended resources
+    that a class serves. `wish` is equal for claims that want the same.
+    """
+
+    state: State
+    pod: Pod | None
+    open_claims: tuple[ResourceClaim, ...]
+    pinned: tuple[ResourceClaim, ...]
+    resources: Mapping[str, str]
+    wish: str
+
+    @classmethod
+    def of(cls, state: State, pod: Pod | None, uses: Iterable[ClaimUse]) -> Question:
+        # Two entries of a Pod may name the same claim: it is asked for once.
+        claims = {key_of(use.claim.metadata): use.claim for use in uses}.values()
+        open_claims = tuple(claim for claim in claims if claim.status.allocation is None)
+        return cls(
+            state,
+            pod,
+            open_claims,
+            tuple(claim for claim in claims if claim.status.allocation is not None),
+            extended.served(pod, state.snapshot.classes.values()) if pod else {},
+            repr([claim.spec.devices for claim in open_claims]),
+        )
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return tuple(key_of(claim.metadata) for claim in self.open_claims)
+
+    def put(self, name: str) -> NodeAnswer | Allocated | Failed:
+        """Ask one node, as things stand, and remember a no."""
+        node = self.state.nodes[name]
+        if against := self.objection(node):
+            return against
+        outcome = ask(self.state, node, self.open_claims)
+        if isinstance(outcome, Refused):
+            self.state.noes[name, self.wish] = Remembered(self.state.ledger, self.keys, outcome)
+        return outcome
+
+    def objection(self, node: Node) -> Objection | None:
+        """Why the Pod may not go there, whatever devices there are."""
+        return (
+            (nodes.objection(self.pod, node) if self.pod else None)
+            or nodes.pinned_elsewhere(self.pinned, node)
+            or extended.objection(self.resources, node)
+        )
+
+    def remembered(self, name: str) -> Refused | None:
+        known = self.state.noes.get((name, self.wish))
+        return renamed(known, self.keys) if known else None
+
+    def again(self, name: str, answer: NodeAnswer) -> NodeAnswer:
+        """The same answer with today's reasons: a remembered no names yesterday's holders."""
+        if not isinstance(answer, Refused):
+            return answer
+        if against := self.objection(self.state.nodes[name]):
+            return against
+        if self.state.noes[name, self.wish].ledger is self.state.ledger:
+            return answer
+        fresh = self.put(name)
+        assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"
+        return fresh
+
+
+def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
+    """A remembered no, told of the claims that ask now."""
+    if known.claims == keys:
+        return known.refused
+    names = {str(old): str(new) for old, new in zip(known.claims, keys, strict=True)}
+    # Whole names only: default/x is no part of default/x-2.
+    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, names))})(?![\w./-])")
+
+    def text(old: str) -> str:
+        return pattern.sub(lambda found: names[found[1]], old)
+
+    def reason(no: DeviceNo) -> DeviceNo:
+        told = text(no.reason.text)
+        return no if told == no.reason.text else replace(no, reason=replace(no.reason, text=told))
+
+    asks = tuple(
+        replace(ask, claim=names[ask.claim], note=text(ask.note), noes=tuple(map(reason, ask.noes)))
+        for ask in known.refused.asks
+    )
+    return replace(known.refused, asks=asks, note=text(known.refused.note))
+
+
+def node_order(state: State) -> list[str]:
+    """The names of the nodes as they are asked."""
+    if state.options.order == "first-fit":
+        return list(state.nodes)
+    return sorted(state.nodes, key=lambda name: (free_devices(state, state.nodes[name]), name))
+
+
+def free_devices(state: State, node: Node) -> int:
+    return sum(
+        state.ledger.held(candidate.id).is_free
+        for pool in state.supply.pools(node)
+        for candidate in pool.candidates
+    )
+
+
+def ask(
+    state: State, node: Node, open_claims: Sequence[ResourceClaim]
+) -> Allocated | Refused | Failed | TimedOut:
+    """Put the question of the devices to one node, as things stand."""
+    return allocator.allocate(
+        node,
+        open_claims,
+        state.supply,
+        state.ledger,
+        state.snapshot.classes,
+        allocator.Options(order=state.options.order),
+        state.answers,
+    )
+
+
+def no_nodes(state: State) -> Objection:
+    if state.options.node:
+        return Objection("nodes", f"there is no node {state.options.node}")
+    return Objection(
+        "nodes",
+        "the input has no Node, and no ResourceSlice that names one",
+        "add the output of: kubectl get nodes,resourceslices -o yaml",
+    )
+
+
+def settle(use: ClaimUse, outcome: Allocated, question: Question) -> ClaimUse:
+    """The claim as it is written after the decision: allocated, protected, reserved."""
+    claim, is_fresh = use.claim, False
+    for key, allocation in zip(question.keys, outcome.allocations, strict=True):
+        if key == key_of(claim.metadata):
+            status = msgspec.structs.replace(claim.status, allocation=allocation)
+            claim = msgspec.structs.replace(writes.protected(claim), status=status)
+            is_fresh = True
+    if question.pod:
+        claim = writes.reserved(claim, question.pod)
+    return replace(use, claim=claim, is_fresh=is_fresh)
