@@ -188,7 +188,7 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
     for document in parsed.documents:
         gathering.faults += [replace(fault, file=source.path) for fault in document.faults]
         members, faults = codec_kind.members(document.tree)
-        gathering.faults += [_placed(fault, source.path, document, "") for fault in faults]
+        gathering.faults += _placed(faults, source.path, document, "")
         for count, member in enumerate(members, 1):
             _decode(member, document, source.path, gathering)
             if count % _STRIDE == 0:
@@ -197,7 +197,7 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
 
 def _decode(member: Member, document: Document, file: str, gathering: _Gathering) -> None:
     decoded = codec.decode(member.tree, api_version=member.api_version, kind=member.kind)
-    gathering.faults += [_placed(fault, file, document, member.path) for fault in decoded.faults]
+    gathering.faults += _placed(decoded.faults, file, document, member.path)
     if decoded.is_foreign:
         gathering.skipped[f"{decoded.api_version} {decoded.kind}"] += 1
     if decoded.object is not None:
@@ -205,11 +205,14 @@ def _decode(member: Member, document: Document, file: str, gathering: _Gathering
         gathering.add(Entry(_in_namespace(decoded.object), origin))
 
 
-def _placed(fault: Fault, file: str, document: Document, root: str) -> Fault:
-    if fault.kind is FaultKind.KIND and document.follows_end and not root:
-        remedy = 'the line "..." above ends a YAML document; remove it if these are one'
-        fault = replace(fault, remedy=remedy)
-    return fault.at(file, *document.position(paths.joined(root, fault.path)))
+def _placed(faults: Sequence[Fault], file: str, document: Document, root: str) -> Iterator[Fault]:
+    """The faults with their places, in the order of the text."""
+    spots = [document.position(paths.joined(root, fault.path)) for fault in faults]
+    for spot, fault in sorted(zip(spots, faults, strict=True), key=lambda pair: pair[0]):
+        if fault.kind is FaultKind.KIND and document.follows_end and not root:
+            remedy = 'the line "..." above ends a YAML document; remove it if these are one'
+            fault = replace(fault, remedy=remedy)
+        yield fault.at(file, *spot)
 
 
 def _in_namespace(item: Known) -> Known:

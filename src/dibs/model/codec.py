@@ -52,7 +52,8 @@ def decode(tree: object, *, api_version: str = "", kind: str = "") -> Decoded:
 def _read(kind: Kind, version: str, body: dict[str, object]) -> tuple[Known, tuple[Fault, ...]]:
     try:
         return _quick(kind, version, body), ()
-    except (msgspec.ValidationError, versions.OtherShape):
+    # A lone half of a surrogate pair in a text is no UTF-8 for msgspec.
+    except (msgspec.ValidationError, UnicodeEncodeError, versions.OtherShape):
         pass
     reader = codec_read.Reader(version)
     clean = reader.read(record(kind.struct, version), body, "")

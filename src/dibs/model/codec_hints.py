@@ -119,11 +119,19 @@ _SUFFIXES = "n u m k M G T P E (powers of 1000) or Ki Mi Gi Ti Pi Ei (powers of 
 _NUMBER_AND_UNIT = re.compile(r"([+-]?[0-9]*[.,]?[0-9]+)\s*([A-Za-z]*)")
 
 
-def quantity(value: object) -> str:
+def no_quantity(value: object, reason: str, path: str) -> Fault:
+    message = f"{shown(value)} is no quantity"
+    if "digits" in reason:
+        return Fault(FaultKind.QUANTITY, path, f"{message}: {reason}", value)
+    # Kubernetes would show the regular expression; the remedy says more.
+    return Fault(FaultKind.QUANTITY, path, message, value, _meant_amount(value))
+
+
+def _meant_amount(value: object) -> str:
     """What somebody who wrote `40GB`, `40 Gi` or `1,5Gi` may have meant."""
     written = _NUMBER_AND_UNIT.fullmatch(value.strip()) if isinstance(value, str) else None
     if not written:
-        return f"write a number and one of the suffixes {_SUFFIXES}"
+        return f"write a number, with or without one of the suffixes {_SUFFIXES}"
     number, unit = written[1].replace(",", "."), written[2]
     letter = unit[:1].upper()
     if letter and letter in "KMGTPE":
@@ -233,7 +241,7 @@ def _meant(shape: Record, version: str, name: str, tree: dict[str, object]) -> s
         return f"did you mean {near[0]}?"
     owners = _owners(version).get(name, ())
     if 0 < len(owners) <= 2:
-        return f"it is a field of {' and '.join(owners)}: check the indentation"
+        return f"it is a field of {' or '.join(owners)}: check the indentation"
     return f"its fields are {', '.join(shape.fields)}" if len(shape.fields) <= 8 else ""
 
 
@@ -256,7 +264,7 @@ def _owners(version: str) -> dict[str, tuple[str, ...]]:
                 for name, field in shape.fields.items():
                     owners.setdefault(name, {})[_with_article(shape)] = None
                     waiting.append(field.shape)
-    return {name: tuple(titles) for name, titles in owners.items()}
+    return {name: tuple(sorted(titles)) for name, titles in owners.items()}
 
 
 # --- what a record is called ---------------------------------------------------------------------

@@ -20,7 +20,7 @@ from dibs.model.codec_shapes import (
     Truth,
     Whole,
 )
-from dibs.model.faults import Fault, FaultKind
+from dibs.model.faults import Fault
 from dibs.values.quantity import NotAQuantity, Quantity
 
 
@@ -88,9 +88,7 @@ class Reader:
         try:
             return amount(tree)
         except NotAQuantity as fault:
-            message = f"{codec_hints.shown(tree)} is no quantity: {fault}"
-            remedy = codec_hints.quantity(tree)
-            self.faults.append(Fault(FaultKind.QUANTITY, path, message, tree, remedy))
+            self.faults.append(codec_hints.no_quantity(tree, str(fault), path))
         except TypeError:
             return self._mistyped(Amount(), tree, path)
         return _NOTHING

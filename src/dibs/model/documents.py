@@ -80,6 +80,10 @@ class Parsed:
     faults: tuple[Fault, ...]
 
 
+# What begins like this was meant to be JSON, whose faults are told if it is not YAML either.
+_LIKE_JSON = re.compile(r'\s*[{\[]\s*["{\[](?!.*^---)', re.DOTALL | re.MULTILINE)
+
+
 def parse(content: bytes) -> Parsed:
     """Read all documents of one text, YAML or JSON by its first character.
 
@@ -94,7 +98,7 @@ def parse(content: bytes) -> Parsed:
         # YAML allows more in braces: comments, bare words, a comma at the end. People write that,
         # programs do not.
         relaxed = _yaml(text) if len(text) < _LARGE else parsed
-        return parsed if relaxed.faults else relaxed
+        return parsed if relaxed.faults and _LIKE_JSON.match(text) else relaxed
     return _yaml(text)
 
 
@@ -198,7 +202,6 @@ class Piece(NamedTuple):
     follows_end: bool
 
 
-_BORDER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _MARK = re.compile(r"(?:---|\.\.\.)[ \t]*(?=#|\r?\n|\Z)")
 _CONTENT = re.compile(r"^(?!%|(?:---|\.\.\.)[ \t\r]*$)[ \t]*[^\s#]", re.MULTILINE)
 
@@ -209,7 +212,7 @@ def split(text: str) -> Iterator[Piece]:
     So a document that is broken does not spoil the others.
     """
     start, line = 0, 1
-    borders = [border.start() for border in _BORDER.finditer(text) if border.start()]
+    borders = sorted([*_lines_of(text, "---"), *_lines_of(text, "...")])
     for end in [*borders, len(text)]:
         piece = text[start:end]
         if _CONTENT.search(piece):
@@ -221,6 +224,15 @@ def split(text: str) -> Iterator[Piece]:
             )
         line += piece.count("\n")
         start = end
+
+
+def _lines_of(text: str, mark: str) -> Iterator[int]:
+    """Where the mark stands at the beginning of a line, alone or before a blank."""
+    at = text.find(f"\n{mark}")
+    while at >= 0:
+        if text[at + 4 : at + 5] in ("", " ", "\t", "\r", "\n"):
+            yield at + 1
+        at = text.find(f"\n{mark}", at + 1)
 
 
 def _with_faults(document: Document, reading: Reading) -> Document:
@@ -239,7 +251,7 @@ def _with_faults(document: Document, reading: Reading) -> Document:
         Fault(
             FaultKind.BARE_WORD,
             paths.plain(word.steps),
-            f"a bare {word.word} is no text to kubectl but {str(word.word in 'yY').lower()}",
+            f"kubectl reads a bare {word.word} as {str(word.word in 'yY').lower()}",
             value=word.word,
             remedy=f'quote it: "{word.word}"',
         ).at("", *document.in_file(word.line, word.column))
@@ -249,10 +261,13 @@ def _with_faults(document: Document, reading: Reading) -> Document:
 
 
 def _syntax(fault: Unreadable, line: int) -> Fault:
+    message = fault.message
+    if fault.opened:
+        message += f" that begins on line {fault.opened + line - 1}"
     return Fault(
         FaultKind.SYNTAX,
         "",
-        fault.message,
+        message,
         remedy=fault.remedy,
         line=fault.line + line - 1,
         column=fault.column,

@@ -31,11 +31,12 @@ class Place(NamedTuple):
 
 
 class Unreadable(Exception):
-    """No tree can be made of the text."""
+    """No tree can be made of the text. `opened` is the line where what is broken begins, or 0."""
 
-    def __init__(self, message: str, line: int, column: int, remedy: str = ""):
+    def __init__(self, message: str, line: int, column: int, remedy: str = "", opened: int = 0):
         super().__init__(message)
         self.message, self.line, self.column, self.remedy = message, line, column, remedy
+        self.opened = opened
 
 
 class Repeat(NamedTuple):
@@ -106,11 +107,11 @@ def _unreadable(fault: yaml.MarkedYAMLError) -> Unreadable:
     mark = fault.problem_mark or fault.context_mark
     problem = fault.problem or "not YAML"
     message = f"{problem} {fault.context}" if fault.context else problem
-    if fault.context and fault.context_mark and mark and fault.context_mark.line != mark.line:
-        message += f" that begins on line {fault.context_mark.line + 1}"
+    context = fault.context_mark if fault.context else None
+    opened = context.line + 1 if context and mark and context.line != mark.line else 0
     remedy = next((then for sign, then in _REMEDIES if sign in problem), "")
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return Unreadable(message, line, column, remedy)
+    return Unreadable(message, line, column, remedy, opened)
 
 
 def _code(character: object) -> int:
