@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dibs.allocate import cards, counters
+from dibs.allocate import cards
 from dibs.allocate.cards import Card
 from dibs.allocate.draft import Draft
 from dibs.allocate.problem import Problem
@@ -83,7 +83,7 @@ def compare(problem: Problem) -> Likeness:
     )
     numbers: dict[Hashable, int] = {}
     kinds = [
-        numbers.setdefault((look, frozenset(counters.draws(candidate))), len(numbers))
+        numbers.setdefault((look, frozenset(candidate.draws)), len(numbers))
         for look, candidate in zip(looks, problem.candidates, strict=True)
     ]
     dealt = cards.deal(problem.candidates, looks, problem.scene) if has_cards else {}

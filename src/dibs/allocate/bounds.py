@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dibs.allocate import alike, counters
+from dibs.allocate import alike, capacity
 from dibs.allocate.alike import Likeness
-from dibs.allocate.draft import Counter, Draft, Drawn
+from dibs.allocate.draft import Amounts, Draft, Drawn
 from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint
+from dibs.supply.identity import CounterId
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
@@ -52,7 +53,7 @@ class Survey:
     good: Mapping[Ask, Places]
     shareable: Places
     holders: Mapping[int, Mapping[object, Places]]
-    users: Mapping[Counter, Sequence[tuple[Places, Quantity]]]
+    users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
 
     @classmethod
     def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
@@ -77,18 +78,42 @@ class Survey:
             rest >>= step
             yield place - 1
 
-    def blocked_after(self, candidate: Candidate, drawn: Drawn) -> Places:
+    def blocked_after(self, draft: Draft, candidate: Candidate, drawn: Drawn) -> Places:
         """Which devices the counters can't pay for, of those that draw where this one did."""
         left = self.problem.scene.left(candidate.pool)
         blocked = 0
-        for draw in candidate.device.consumes_counters:
-            for name in draw.counters:
-                counter = Counter(candidate.pool, draw.counter_set, name)
-                rest = left[counter].minus(drawn[counter])
-                for place, amount in self.users[counter]:
-                    if amount > rest:
-                        blocked |= place
+        for counter, _ in candidate.draws:
+            rest = left[counter].minus(drawn[counter])
+            for place, amount in self.users[counter]:
+                if amount > rest:
+                    blocked |= place
+        if blocked & self.shareable:
+            blocked &= ~self._paid(draft, candidate)
         return blocked
+
+    def exhausted_after(self, candidate: Candidate, place: int, consumed: Amounts) -> Places:
+        """The place of a shared device, if no ask could have another share of it."""
+        scene = self.problem.scene
+        room = scene.room(candidate)
+        for ask in self.problem.asks:
+            if self.good[ask] >> place & 1:
+                wanted = scene.share(ask, candidate)[0]
+                if not capacity.shortage(room, wanted, consumed):
+                    return 0
+        return 1 << place
+
+    def _paid(self, draft: Draft, candidate: Candidate) -> Places:
+        """Devices of which some share is out: further ones draw nothing from the counters."""
+        return _bits(
+            place
+            for place, each in enumerate(self.problem.candidates)
+            if each.is_shareable
+            and (
+                each is candidate
+                or self.problem.scene.ledger.held(each.id).shares
+                or ((use := draft.uses.get(each.id)) and use.shares)
+            )
+        )
 
     def floor(self, draft: Draft) -> int:
         """The first place at which a request equal to the last one need look.
@@ -134,7 +159,7 @@ class Survey:
     def _free(self, ask: Ask, draft: Draft) -> Places:
         if ask.is_admin:
             return self.good[ask]
-        return self.good[ask] & ~(draft.taken | draft.blocked & ~self.shareable)
+        return self.good[ask] & ~(draft.taken | draft.blocked)
 
     def _is_oversized(self, draft: Draft, slots: Iterable[Slot]) -> bool:
         """Whether even the smallest alternatives are too many for the claim that is open."""
@@ -275,9 +300,9 @@ def _holders(problem: Problem) -> Mapping[int, Mapping[object, Places]]:
     return holders
 
 
-def _users(problem: Problem) -> Mapping[Counter, Sequence[tuple[Places, Quantity]]]:
-    users: dict[Counter, list[tuple[Places, Quantity]]] = defaultdict(list)
+def _users(problem: Problem) -> Mapping[CounterId, Sequence[tuple[Places, Quantity]]]:
+    users: dict[CounterId, list[tuple[Places, Quantity]]] = defaultdict(list)
     for place, candidate in enumerate(problem.candidates):
-        for counter, amount in counters.draws(candidate):
+        for counter, amount in candidate.draws:
             users[counter].append((1 << place, amount))
     return users

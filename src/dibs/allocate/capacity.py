@@ -37,15 +37,20 @@ def consumption(capacities: Mapping[str, DeviceCapacity], wanted: Amounts) -> tu
     return taken, ""
 
 
-def shortage(capacities: Mapping[str, DeviceCapacity], wanted: Amounts, *used: Amounts) -> str:
-    """Why `wanted` doesn't fit beside what is used; empty when it does."""
+def room(capacities: Mapping[str, DeviceCapacity], held: Amounts) -> Amounts:
+    """What is left of every capacity beside what is held."""
+    left = {}
+    for name, capacity in capacities.items():
+        value = capacity.value or ZERO
+        left[name] = value.minus(held[name]) if name in held else value
+    return left
+
+
+def shortage(room: Amounts, wanted: Amounts, used: Amounts = NO_AMOUNTS) -> str:
+    """The capacity that has too little for `wanted` beside what is used; empty when none has."""
     for name, amount in wanted.items():
-        value = capacities[name].value or ZERO
-        busy = ZERO
-        for amounts in used:
-            busy = busy.plus(amounts.get(name, ZERO))
-        if busy.plus(amount) > value:
-            return f"{name}: {value.minus(busy)} of {value} left, {amount} wanted"
+        if (amount.plus(used[name]) if name in used else amount) > room[name]:
+            return name
     return ""
 
 

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dibs.allocate import counters
-from dibs.allocate.draft import Counter
 from dibs.allocate.scene import Scene
+from dibs.supply.identity import CounterId
 from dibs.supply.pools import Candidate
 
 
@@ -84,11 +83,10 @@ def _look(
     scene: Scene,
 ) -> Iterable[Hashable]:
     """What a card looks like when its counters are called by number instead of by name."""
-    numbers: dict[Counter, int] = {}
+    numbers: dict[CounterId, int] = {}
     for place in places:
-        draws = counters.draws(candidates[place])
         # Counters of one set are told apart by name and so come in one order on all cards.
-        draws.sort(key=lambda draw: (draw[0].set, draw[0].name))
+        draws = sorted(candidates[place].draws, key=lambda draw: (draw[0].set, draw[0].name))
         drawn = tuple(
             (numbers.setdefault(counter, len(numbers)), amount) for counter, amount in draws
         )

@@ -106,13 +106,15 @@ def left_over(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     if ask.is_admin or not candidate.is_shareable:
         return None
     wanted, _ = scene.share(ask, candidate)
-    holding = scene.ledger.held(candidate.id)
-    why = capacity.shortage(candidate.device.capacity, wanted, holding.consumed)
-    if not why:
+    room = scene.room(candidate)
+    name = capacity.shortage(room, wanted)
+    if not name:
         return None
-    holder = holding.shares[0] if holding.shares else None
-    by = ", ".join(dict.fromkeys(share.claim for share in holding.shares))
-    return Reason("capacity", f"{why}; shared by {by}" if by else why, holder)
+    shares = scene.ledger.held(candidate.id).shares
+    total = candidate.device.capacity[name].value
+    text = f"{name}: {room[name]} of {total} left, {wanted[name]} wanted"
+    by = ", ".join(dict.fromkeys(share.claim for share in shares))
+    return Reason("capacity", f"{text}; shared by {by}" if by else text, shares[0] if by else None)
 
 
 def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -123,8 +125,9 @@ def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
         return Reason("partition", why)
     if ask.is_admin or scene.ledger.held(candidate.id).shares:
         return None
-    why = counters.shortage(candidate, scene.left(candidate.pool), {})
-    return Reason("counter", why) if why else None
+    left = scene.left(candidate.pool)
+    counter = counters.shortage(candidate, left, {})
+    return Reason("counter", counters.text_of(counter, candidate, left)) if counter else None
 
 
 def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -160,22 +163,23 @@ def roomy(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason 
     if use is None or ask.is_admin or not candidate.is_shareable:
         return None
     wanted, _ = scene.share(ask, candidate)
-    held = scene.ledger.held(candidate.id).consumed
-    why = capacity.shortage(candidate.device.capacity, wanted, held, use.consumed)
-    return Reason("capacity", why) if why else None
+    name = capacity.shortage(scene.room(candidate), wanted, use.consumed)
+    return Reason("capacity", f"{name} goes to other requests of the same pod") if name else None
 
 
 def affordable(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
     """Whether the picks of this attempt leave enough of the counters."""
     if not pays(ask, candidate, draft, scene):
         return None
-    why = counters.shortage(candidate, scene.left(candidate.pool), draft.drawn)
-    return Reason("counter", why) if why else None
+    counter = counters.shortage(candidate, scene.left(candidate.pool), draft.drawn)
+    if counter is None:
+        return None
+    return Reason("counter", f"{counter.set}/{counter.name} goes to other requests of the same pod")
 
 
 def pays(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> bool:
     """Whether a pick draws from counters: not under admin access, nor a second share."""
-    if not candidate.device.consumes_counters or ask.is_admin:
+    if not candidate.draws or ask.is_admin:
         return False
     if not candidate.is_shareable:
         return True

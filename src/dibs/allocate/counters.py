@@ -7,7 +7,8 @@ Names are scoped to the pool of one driver (kubernetes#140434).
 
 from __future__ import annotations
 
-from dibs.allocate.draft import Counter, Drawn
+from dibs.allocate.draft import Drawn
+from dibs.supply.identity import CounterId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Candidate, Pool
 from dibs.values.quantity import Quantity
@@ -15,44 +16,41 @@ from dibs.values.quantity import Quantity
 ZERO = Quantity.of(0)
 
 
-def left_of(pool: Pool, ledger: Ledger) -> dict[Counter, Quantity]:
+def left_of(pool: Pool, ledger: Ledger) -> dict[CounterId, Quantity]:
     """What each counter of the pool has left; negative when it is overdrawn."""
     left = {
-        Counter(pool.id, each.name, name): counter.value or ZERO
+        CounterId(pool.id, each.name, name): counter.value or ZERO
         for each in pool.counters.values()
         for name, counter in each.counters.items()
     }
     for candidate in (*pool.candidates, *pool.elsewhere):
-        if candidate.device.consumes_counters and not ledger.held(candidate.id).is_free:
-            for counter, amount in draws(candidate):
+        if candidate.draws and not ledger.held(candidate.id).is_free:
+            for counter, amount in candidate.draws:
                 left[counter] = left[counter].minus(amount)
     return left
-
-
-def draws(candidate: Candidate) -> list[tuple[Counter, Quantity]]:
-    return [
-        (Counter(candidate.pool, draw.counter_set, name), amount.value or ZERO)
-        for draw in candidate.device.consumes_counters
-        for name, amount in draw.counters.items()
-    ]
 
 
 def plus(drawn: Drawn, candidate: Candidate) -> Drawn:
     """What the attempt has drawn once it has this device too."""
     summed = dict(drawn)
-    for counter, amount in draws(candidate):
+    for counter, amount in candidate.draws:
         summed[counter] = summed[counter].plus(amount) if counter in summed else amount
     return summed
 
 
-def shortage(candidate: Candidate, left: Drawn, drawn: Drawn) -> str:
-    """Which counter can't give what the device draws; empty when all can."""
-    for counter, amount in draws(candidate):
-        rest = left[counter].minus(drawn.get(counter, ZERO))
+def shortage(candidate: Candidate, left: Drawn, drawn: Drawn) -> CounterId | None:
+    """Which counter can't give what the device draws; None when all can."""
+    for counter, amount in candidate.draws:
+        rest = left[counter].minus(drawn[counter]) if counter in drawn else left[counter]
         if amount > rest:
-            rest = max(rest, ZERO)
-            return f"{counter.set}/{counter.name}: {rest} left, {amount} needed"
-    return ""
+            return counter
+    return None
+
+
+def text_of(counter: CounterId, candidate: Candidate, left: Drawn) -> str:
+    """The shortage in words: "card-0/memory: 40Gi left, 80Gi needed"."""
+    needed = dict(candidate.draws)[counter]
+    return f"{counter.set}/{counter.name}: {max(left[counter], ZERO)} left, {needed} needed"
 
 
 def unsupported(candidate: Candidate) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from dibs.request.asks import Ask
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import CounterId, DeviceId
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
@@ -19,16 +19,8 @@ from dibs.values.quantity import Quantity
 Values = frozenset[tuple[str, object]]
 
 
-class Counter(msgspec.Struct, frozen=True, order=True):
-    """One counter of one counter set of one pool (KEP-4815)."""
-
-    pool: PoolId
-    set: str
-    name: str
-
-
 Amounts = Mapping[str, Quantity]
-Drawn = Mapping[Counter, Quantity]
+Drawn = Mapping[CounterId, Quantity]
 
 NO_AMOUNTS: Amounts = {}
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from dibs.allocate.draft import Counter
 from dibs.allocate.scene import Scene
+from dibs.supply.identity import CounterId
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
@@ -43,6 +43,6 @@ def _freedom(candidate: Candidate, scene: Scene) -> float:
         for name, counter in pool.counters[draw.counter_set].counters.items():
             whole = counter.value or ZERO
             if whole > ZERO:
-                rest = left[Counter(candidate.pool, draw.counter_set, name)]
+                rest = left[CounterId(candidate.pool, draw.counter_set, name)]
                 parts.append(max(0.0, rest.approximate_float() / whole.approximate_float()))
     return sum(parts) / len(parts) if parts else 1.0

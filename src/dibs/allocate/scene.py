@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dibs.allocate import capacity, constraints, counters
-from dibs.allocate.draft import Amounts, Counter, Values
+from dibs.allocate.draft import Amounts, Drawn, Values
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node
 from dibs.request.asks import Ask
@@ -18,7 +18,6 @@ from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Candidate, Pool
-from dibs.values.quantity import Quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,15 +27,23 @@ class Scene:
     ledger: Ledger
     features: Features
     answers: Answers
-    _left: dict[PoolId, Mapping[Counter, Quantity]] = field(default_factory=dict)
+    _left: dict[PoolId, Drawn] = field(default_factory=dict)
+    _rooms: dict[DeviceId, Amounts] = field(default_factory=dict)
     _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = field(default_factory=dict)
     _values: dict[tuple[DeviceId, str], Values | None] = field(default_factory=dict)
 
-    def left(self, pool: PoolId) -> Mapping[Counter, Quantity]:
+    def left(self, pool: PoolId) -> Drawn:
         """What the counters of a pool have left beside what others hold."""
         if pool not in self._left:
             self._left[pool] = counters.left_of(self.pools[pool], self.ledger)
         return self._left[pool]
+
+    def room(self, candidate: Candidate) -> Amounts:
+        """What the capacities of a shared device have left beside what others consume."""
+        if candidate.id not in self._rooms:
+            held = self.ledger.held(candidate.id).consumed
+            self._rooms[candidate.id] = capacity.room(candidate.device.capacity, held)
+        return self._rooms[candidate.id]
 
     def share(self, ask: Ask, candidate: Candidate) -> tuple[Amounts, str]:
         """What the ask takes of the device's capacities, and why it never could."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dibs.allocate import bounds, checks, constraints, counters
 from dibs.allocate.bounds import Survey
-from dibs.allocate.draft import Draft, Pick, Values
+from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem
 from dibs.request.asks import MAX_DEVICES, Ask
 
@@ -113,7 +113,11 @@ def taking(problem: Problem, draft: Draft, ask: Ask, place: int, survey: Survey 
     if checks.pays(ask, candidate, draft, scene):
         drawn = counters.plus(drawn, candidate)
         if survey:
-            blocked |= survey.blocked_after(candidate, drawn)
+            blocked |= survey.blocked_after(draft, candidate, drawn)
+    if survey and share is not None and not ask.is_admin:
+        use = draft.uses.get(candidate.id)
+        consumed = total(use.consumed, share) if use else share
+        blocked |= survey.exhausted_after(candidate, place, consumed)
     values: dict[int, Values] | None = None
     for number, constraint in problem.rules[ask]:
         its = scene.values(candidate, constraint.attribute)

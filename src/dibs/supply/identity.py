@@ -17,6 +17,14 @@ class PoolId(NamedTuple):
         return f"{self.driver}/{self.name}"
 
 
+class CounterId(NamedTuple):
+    """One counter of one counter set (KEP-4815): names are scoped to the pool."""
+
+    pool: PoolId
+    set: str
+    name: str
+
+
 class DeviceId(NamedTuple):
     driver: str
     pool: str

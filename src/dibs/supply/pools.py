@@ -18,8 +18,11 @@ from dibs.model.meta import NodeSelector
 from dibs.model.objects import CounterSet, Device, DeviceTaint, ResourceSlice
 from dibs.supply import node_selectors, taints
 from dibs.supply.features import ALL, Features
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import CounterId, DeviceId, PoolId
 from dibs.values.mistake import Mistake
+from dibs.values.quantity import Quantity
+
+ZERO = Quantity.of(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +35,8 @@ class Candidate:
     # Gates are resolved here: without KEP-5055 no taint blocks, without KEP-5075 nothing is shared.
     blocking: tuple[DeviceTaint, ...] = ()
     is_shareable: bool = False
+    # What it draws from which counters, once it is held (KEP-4815).
+    draws: tuple[tuple[CounterId, Quantity], ...] = ()
 
     @property
     def pool(self) -> PoolId:
@@ -161,10 +166,19 @@ def _listing(place: int, slice_: ResourceSlice, features: Features) -> Listing:
             slice_,
             taints.blocking(device.taints) if features.device_taints else (),
             bool(device.allow_multiple_allocations) and features.consumable_capacity,
+            _draws(pool_of(slice_), device),
         )
         for device in spec.devices
     )
     return Listing(place, slice_, candidates)
+
+
+def _draws(pool: PoolId, device: Device) -> tuple[tuple[CounterId, Quantity], ...]:
+    return tuple(
+        (CounterId(pool, draw.counter_set, name), amount.value or ZERO)
+        for draw in device.consumes_counters
+        for name, amount in draw.counters.items()
+    )
 
 
 def _needs_partitions(slice_: ResourceSlice) -> bool:

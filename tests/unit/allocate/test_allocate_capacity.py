@@ -94,8 +94,9 @@ def test_rounding_gives_the_smallest_valid_amount_that_is_enough(
     assert amounts["m"] == Quantity.of(min(each for each in valid if each >= wanted))
 
 
-def test_what_is_left_is_said_with_numbers() -> None:
-    there = {"m": DeviceCapacity(value=q("10Gi"))}
+def test_what_is_used_and_what_is_wanted_must_fit_in_the_room() -> None:
     four = {"m": Quantity.parse("4Gi")}
-    assert capacity.shortage(there, four, four) == ""
-    assert capacity.shortage(there, four, four, four) == "m: 2Gi of 10Gi left, 4Gi wanted"
+    room = capacity.room({"m": DeviceCapacity(value=q("10Gi"))}, four)
+    assert room == {"m": q("6Gi")}
+    assert capacity.shortage(room, four) == ""
+    assert capacity.shortage(room, four, four) == "m"
