@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dibs.cel import Fault
 from dibs.lint import sizes
 from dibs.lint.reads import Read
 from dibs.lint.rule import Remark, Rule, World
@@ -24,12 +25,9 @@ def does_not_compile(world: World) -> Iterator[Remark]:
         if trial.fault is None:
             continue
         for fault in trial.fault.faults:
-            yield remark(
-                trial,
-                fault.span.start if fault.span else 0,
-                fault.message,
-                mistyped(fault.message) or sized(trial, fault.span.start if fault.span else 0),
-            )
+            offset = offset_of(fault, trial.written.text)
+            remedy = mistyped(fault.message) or sized(trial, offset)
+            yield remark(trial, offset, fault.message, remedy)
 
 
 def size_as_attribute(world: World) -> Iterator[Remark]:
@@ -87,6 +85,14 @@ def remark(trial: Trial, offset: int, message: str, remedy: str = "") -> Remark:
     """Return a remark on one spot of the trial's expression."""
     written = trial.written
     return Remark(written.entry, written.path, message, remedy, written.text, offset)
+
+
+def offset_of(fault: Fault, text: str) -> int:
+    """Return where upstream points: at the operator, not where its left side begins."""
+    if fault.line < 1:
+        return 0
+    lines = text.split("\n")
+    return sum(len(line) + 1 for line in lines[: fault.line - 1]) + fault.column - 1
 
 
 def mistyped(message: str) -> str:
