@@ -115,7 +115,7 @@ class Question:
 
     def remembered(self, name: str) -> Refused | None:
         known = self.state.noes.get((name, self.wish))
-        return renamed(known, self.keys) if known else None
+        return known.refused if known else None
 
     def again(self, name: str, answer: NodeAnswer) -> NodeAnswer:
         """The same answer with today's reasons: a remembered no names yesterday's holders."""
@@ -123,8 +123,9 @@ class Question:
             return answer
         if against := self.objection(self.state.nodes[name]):
             return against
-        if self.state.noes[name, self.wish].ledger is self.state.ledger:
-            return answer
+        known = self.state.noes[name, self.wish]
+        if known.ledger is self.state.ledger:
+            return renamed(known, self.keys)
         fresh = self.put(name)
         assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"
         return fresh
@@ -139,6 +140,8 @@ def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
     pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, names))})(?![\w./-])")
 
     def text(old: str) -> str:
+        if not any(name in old for name in names):
+            return old
         return pattern.sub(lambda found: names[found[1]], old)
 
     def reason(no: DeviceNo) -> DeviceNo:

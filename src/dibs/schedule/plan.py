@@ -78,7 +78,10 @@ class ClaimUse:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`passed_over` are the nodes before `node`, each with why it didn't do."""
+    """`passed_over` are the nodes before `node`, each with why it didn't do.
+
+    In a plan of many, a node's no may be one that an earlier, equal wish was given there.
+    """
 
     subject: Subject
     node: str

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dibs.allocate import counters
-from dibs.allocate.draft import Counter
 from dibs.model.core import Container, Pod
 from dibs.model.objects import Device, ResourceClaim
 from dibs.schedule import claims as pod_claims
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.supply import node_selectors, taints
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Ledger
 from dibs.supply.pools import Candidate, Pool, Supply
 from dibs.values.quantity import Quantity
@@ -110,7 +109,7 @@ class Shelf:
     """A pool as far as its devices' states depend on it; nothing when no node sees it."""
 
     fault: str = ""
-    left: Mapping[Counter, Quantity] | None = None
+    left: Mapping[CounterId, Quantity] | None = None
 
     @classmethod
     def of(cls, pool: Pool | None, ledger: Ledger) -> Shelf:
@@ -148,8 +147,8 @@ def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
         return "unusable", shelf.fault
     if candidate.blocking:
         return "tainted", taint_note(candidate)
-    if shelf.left is not None and (why := counters.shortage(candidate, shelf.left, {})):
-        return "blocked", why
+    if shelf.left is not None and (short := counters.shortage(candidate, shelf.left, {})):
+        return "blocked", counters.text_of(short, candidate, shelf.left)
     return "free", ""
 
 
