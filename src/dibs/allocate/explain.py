@@ -11,12 +11,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from dibs.allocate import search
 from dibs.allocate.constraints import text_of
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
-from dibs.allocate.problem import Problem
+from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import Ask, Constraint
 from dibs.supply.pools import Pool
+
+# Of more requests than this it isn't worked out which are in each other's way.
+MOST_COMPARED = 12
 
 
 def refusal(problem: Problem, pools: Iterable[Pool]) -> Refused:
@@ -95,10 +99,26 @@ def _joint_note(problem: Problem) -> str:
         note = _joint_constraint(problem, number, constraint)
         if note:
             return note
-    asks = [slot.request.alternatives[0] for slot in problem.slots]
-    many_claims = len({ask.claim for ask in asks}) > 1
-    names = ", ".join(f"{ask.claim}/{ask.name}" if many_claims else ask.name for ask in asks)
+    slots = _conflict(problem)
+    many_claims = len({slot.wish.number for slot in slots}) > 1
+    names = ", ".join(
+        f"{slot.wish.key}/{slot.request.name}" if many_claims else slot.request.name
+        for slot in slots
+    )
+    asks = [slot.request.alternatives[0] for slot in slots]
     return f"requests {names} fit alone, but not together{_crowd(problem, asks)}"
+
+
+def _conflict(problem: Problem) -> Sequence[Slot]:
+    """Those requests of which none can be left out without the others becoming possible."""
+    slots = problem.slots
+    if len(slots) > MOST_COMPARED:
+        return slots
+    for slot in problem.slots:
+        rest = tuple(each for each in slots if each is not slot)
+        if len(rest) > 1 and search.is_impossible(problem.only(rest), search.PATIENCE // 5):
+            slots = rest
+    return slots
 
 
 def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
@@ -121,9 +141,8 @@ def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:
 
 
 def _joint_constraint(problem: Problem, number: int, constraint: Constraint) -> str:
-    """Whether the requests of a match constraint find no value that all of them have enough of."""
-    if constraint.kind != "match":
-        return ""
+    """Whether the requests of a constraint, taken together, find too few devices of a value, or
+    too few values."""
     asks = [
         slot.request.alternatives[0]
         for slot in problem.slots
@@ -131,6 +150,10 @@ def _joint_constraint(problem: Problem, number: int, constraint: Constraint) -> 
     ]
     wanted = sum(problem.needs[ask] for ask in asks)
     groups = {value: _size(problem, asks, places) for value, places in _groups(problem, constraint)}
+    if constraint.kind == "distinct":
+        values = sum(size > 0 for size in groups.values())
+        text = f"{constraint}: {values} different values, {wanted} wanted"
+        return text if values < wanted else ""
     best = max(groups, key=lambda value: (groups[value], str(value)), default=None)
     if best is None or groups[best] >= wanted:
         return ""

@@ -7,7 +7,7 @@ no node could satisfy is refused. Verdicts are worked out when first asked for a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dibs.allocate import checks, orders
 from dibs.allocate.checks import Standing
@@ -47,6 +47,16 @@ class Problem:
     tests: tuple[Standing, ...]
     is_strict: bool
     _verdicts: dict[tuple[Ask, int], Reason | None] = field(default_factory=dict)
+
+    def only(self, slots: Sequence[Slot]) -> Problem:
+        """The same question for some of the slots; what is known of asks and devices stays."""
+        before = (None, *slots)
+        kept = tuple(
+            replace(slot, opens_claim=last is None or last.wish is not slot.wish)
+            for last, slot in zip(before, slots, strict=False)
+        )
+        asks = tuple(ask for slot in kept for ask in slot.request.alternatives)
+        return replace(self, slots=kept, asks=asks)
 
     def verdict(self, ask: Ask, place: int) -> Reason | None:
         """Why the ask can't have this device, whatever else is picked."""

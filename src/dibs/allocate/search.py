@@ -17,6 +17,9 @@ from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem
 from dibs.request.asks import MAX_DEVICES, Ask
 
+# So many steps before a search looks for a part of the question that is impossible by itself.
+PATIENCE = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -42,7 +45,35 @@ def first_full(problem: Problem, budget: int) -> Found:
     survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
         return Found(None, descent.steps)
+    found = _search(problem, survey, min(budget, PATIENCE))
+    if not found.is_cut or budget <= PATIENCE:
+        return found
+    # Perhaps the last claims can't be had even with nothing taken by the first ones. Then the
+    # search would find that out anew for every way to fill the first ones.
+    if any(is_impossible(tail, PATIENCE) for tail in _tails(problem)):
+        return Found(None, found.steps)
     return _search(problem, survey, budget)
+
+
+def is_impossible(problem: Problem, budget: int) -> bool:
+    """Whether at most `budget` steps show that it can't be; what is fatal or undecided is not."""
+    if bounds.might_be_fatal(problem):
+        return False
+    good = bounds.good_places(problem)
+    if bounds.is_short(problem, good):
+        return True
+    survey = Survey.of(problem, good)
+    if survey.is_hopeless(Draft()):
+        return True
+    found = _search(problem, survey, budget)
+    return found.draft is None and not found.is_cut
+
+
+def _tails(problem: Problem) -> Iterator[Problem]:
+    """The last claim alone, the last two, and so on, but for the whole."""
+    for number in range(len(problem.slots) - 1, 0, -1):
+        if problem.slots[number].opens_claim:
+            yield problem.only(problem.slots[number:])
 
 
 def _search(
