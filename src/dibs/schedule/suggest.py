@@ -94,6 +94,8 @@ def fits(trial: Trial, attempt: Attempt, subject: Subject) -> bool:
 
 def candidates(state: State, waits: Waits, spared: frozenset[str]) -> Iterator[Trial]:
     """Every change worth a try, from the reasons of the nodes."""
+    # Nor can it free what it has itself: it would need it again.
+    spared |= {str(key_of(use.claim.metadata)) for use in waits.claims}
     refused = [answer for answer in waits.nodes.values() if isinstance(answer, Refused)]
     for name, answer in waits.nodes.items():
         if isinstance(answer, Objection):

@@ -15,11 +15,19 @@ from dibs.values.mistake import Mistake
 
 def membership(device_class: DeviceClass) -> Callable[[Candidate], bool]:
     """Raises Mistake for a selector that doesn't compile."""
-    compiled = [
-        selectors.Selector.compile(each.cel.expression)
-        for each in device_class.spec.selectors
-        if each.cel is not None
-    ]
+    name = device_class.metadata.name
+    compiled = []
+    for index, each in enumerate(device_class.spec.selectors):
+        expression = each.cel.expression if each.cel else ""
+        try:
+            compiled.append(selectors.Selector.compile(expression))
+        except Mistake as mistake:
+            raise Mistake(
+                mistake.message,
+                path=f"DeviceClass {name}: spec.selectors[{index}].cel.expression",
+                value=expression,
+                remedy="correct the class",
+            ) from mistake
 
     def belongs(candidate: Candidate) -> bool:
         try:

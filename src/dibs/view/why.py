@@ -212,7 +212,7 @@ def look_further(account: Account) -> list[str]:
 def broken(decision: Broken) -> Tree:
     return Tree(
         f"{decision.subject} can't be decided on any node",
-        (Tree(f"{decision.failed.message} (met on {decision.node})", tone="bad"),),
+        (Tree(decision.failed.message, tone="bad"),),
     )
 
 
