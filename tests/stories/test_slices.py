@@ -16,7 +16,7 @@ from dibs.cli.main import main
 # What a KEP's example leaves out, or what the API of 1.37 refuses.
 NO_NODES = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
 NO_POOL = "spec.pool.name: Required value"
-BARE_N = "a bare n is no text to kubectl"
+BARE_N = "a bare n"
 
 FOUND: dict[str, tuple[str, ...]] = {
     "amd-mi300x-spx": ("spec.driver: Required value", NO_POOL, "resourceSliceCount", NO_NODES),
