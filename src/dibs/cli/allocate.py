@@ -6,6 +6,7 @@ The answer goes to stdout, who waits and why to stderr (or into the table). Exit
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import click
 
@@ -14,6 +15,8 @@ from dibs.cli import options, output, paint, source
 from dibs.cli.commands import COMMANDS
 from dibs.cli.main import NO, YES
 from dibs.client import dump
+from dibs.model import codec
+from dibs.model.kinds import Known
 from dibs.schedule import pods
 from dibs.schedule.plan import Decision, Plan, Write
 from dibs.schedule.snapshot import Snapshot
@@ -43,11 +46,20 @@ def command(
     if form == "table":
         show_table(plan)
     else:
-        output.say_plain(dump.write(plans.objects(plan, snapshot), form))
+        print_objects(plans.objects(plan, snapshot), form)
         for each in plans.waiting(plan):
             output.remark(f"{each.subject} waits: {plans.reason(each)}")
     point_on(plan, snapshot, paths)
     return YES if plan.is_complete else NO
+
+
+def print_objects(decided: Sequence[Known], form: str) -> None:
+    if form == "yaml":
+        output.say_plain(dump.write(decided, "yaml"))
+    else:
+        # Always a List, also of one: scripts look into items.
+        items = [codec.encode(each) for each in decided]
+        output.say_json({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 def decide(snapshot: Snapshot, chosen: Options) -> Plan:

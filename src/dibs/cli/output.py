@@ -48,7 +48,7 @@ def say_plain(text: str) -> None:
         return
     try:
         sys.stdout.write(text)
-        if not text.endswith("\n"):
+        if text and not text.endswith("\n"):
             sys.stdout.write("\n")
     except OSError as fault:
         raise_unless_closed(fault)

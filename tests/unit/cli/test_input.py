@@ -169,6 +169,18 @@ def test_output_can_be_fed_back(
     assert held == {"node-a/gpu-0": ["jupyter"], "node-b/gpu-0": ["vllm"]}
 
 
+@pytest.mark.parametrize(("claims", "count"), [((), 0), (("x",), 1)])
+def test_json_is_always_a_list(
+    claims: tuple[str, ...], count: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = (DEMO / "cluster.yaml").read_text()
+    text += "".join(f"---{CLAIM % ('', 'gpu.example.com')}" for _ in claims)
+    code, out, _ = run(capsys, tmp_path, text)
+    assert code == 0
+    assert json.loads(out)["kind"] == "List"
+    assert len(json.loads(out)["items"]) == count
+
+
 def test_the_demo_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["allocate", "-f", str(DEMO), "-o", "table"]) == 1
     rows = capsys.readouterr().out.splitlines()
