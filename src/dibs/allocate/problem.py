@@ -98,28 +98,17 @@ def pose(
     usable = [pool for pool in pools if pool.fault is None or pool.fault.kind != "obsolete"]
     published = [each for pool in usable for each in pool.candidates]
     candidates = orders.arranged(published, order, scene)
-    places = {candidate: place for place, candidate in enumerate(candidates)}
-    tests = checks.listing(scene.features)
-    needs: dict[Ask, int] = {}
     lists: dict[Ask, tuple[int, ...]] = {}
+    needs: dict[Ask, int] = {}
     for wish in wishes:
-        for request in wish.requests:
-            for ask in request.alternatives:
-                if ask.mode == "ExactCount":
-                    needs[ask] = ask.count
-                    continue
-                listed: list[int] = []
-                for pool in usable:
-                    if pool.fault is not None:
-                        return pool.fault
-                    for candidate in pool.candidates:
-                        against = checks.first(tests, ask, candidate, scene)
-                        if against is None:
-                            listed.append(places[candidate])
-                        elif is_strict:
-                            _raise_if_fatal(ask, candidate, against)
+        for ask in (ask for request in wish.requests for ask in request.alternatives):
+            needs[ask] = ask.count
+            if ask.mode == "All":
+                listed = _listed(ask, usable, scene, is_strict)
+                if isinstance(listed, PoolFault):
+                    return listed
                 # All are taken, so their order matters only to who reads the results.
-                lists[ask] = tuple(sorted(listed))
+                lists[ask] = tuple(place for place, each in enumerate(candidates) if each in listed)
                 needs[ask] = len(listed)
         _check_size(wish, needs)
     slots = tuple(
@@ -138,6 +127,24 @@ def pose(
         tests=checks.standing(scene.features),
         is_strict=is_strict,
     )
+
+
+def _listed(
+    ask: Ask, pools: Iterable[Pool], scene: Scene, is_strict: bool
+) -> frozenset[Candidate] | PoolFault:
+    """The devices that mode All means, or the fault of a pool that may have more of them."""
+    tests = checks.listing(scene.features)
+    listed: list[Candidate] = []
+    for pool in pools:
+        if pool.fault is not None:
+            return pool.fault
+        for candidate in pool.candidates:
+            against = checks.first(tests, ask, candidate, scene)
+            if against is None:
+                listed.append(candidate)
+            elif is_strict:
+                _raise_if_fatal(ask, candidate, against)
+    return frozenset(listed)
 
 
 def _check_size(wish: Wish, needs: Mapping[Ask, int]) -> None:
