@@ -37,7 +37,7 @@ def nothing_fits(world: World) -> Iterator[Remark]:
     for trial in world.survey.trials:
         name = trial.written.class_name
         place = (id(trial.written.entry), trial.written.path)
-        if world.survey.is_spare(trial.written.entry, trial.written.path):
+        if trial.is_guess or world.survey.is_spare(trial.written.entry, trial.written.path):
             continue
         if name and trial.among and not trial.matched and not trial.failed and place not in said:
             yield expressions.remark(

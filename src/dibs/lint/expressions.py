@@ -13,6 +13,7 @@ from dibs.lint import sizes
 from dibs.lint.reads import Read
 from dibs.lint.rule import Remark, Rule, World
 from dibs.lint.trials import Trial
+from dibs.model.rules.limits import EXPRESSION_COST
 
 # Single signs that the language lacks, and what is meant by them.
 OPERATORS = {"=": "== to compare", "&": "&& for and", "|": "|| for or"}
@@ -28,6 +29,19 @@ def does_not_compile(world: World) -> Iterator[Remark]:
             offset = offset_of(fault, trial.written.text)
             remedy = mistyped(fault.message) or sized(trial, offset)
             yield remark(trial, offset, fault.message, remedy)
+
+
+def too_costly(world: World) -> Iterator[Remark]:
+    for trial in world.survey.trials:
+        is_stored = bool(trial.written.entry.object.metadata.uid)
+        if trial.cost > EXPRESSION_COST and not is_stored:
+            yield remark(
+                trial,
+                0,
+                f"may cost {amount(trial.cost)} by estimate, and a new expression "
+                f"{EXPRESSION_COST} at most",
+                "loops count for the largest list there could be: nest fewer of them",
+            )
 
 
 def size_as_attribute(world: World) -> Iterator[Remark]:
@@ -67,6 +81,12 @@ def order_of_texts(world: World) -> Iterator[Remark]:
 RULES = (
     Rule("cel-compile", "error", "a CEL expression does not compile", does_not_compile),
     Rule(
+        "cel-cost",
+        "error",
+        "a CEL expression may cost more than the API server allows",
+        too_costly,
+    ),
+    Rule(
         "memory-as-attribute",
         "warning",
         "memory is read as an attribute; told when there are no slices to know better",
@@ -93,6 +113,11 @@ def offset_of(fault: Fault, text: str) -> int:
         return 0
     lines = text.split("\n")
     return sum(len(line) + 1 for line in lines[: fault.line - 1]) + fault.column - 1
+
+
+def amount(cost: int) -> str:
+    """Return the cost; the estimate stops at the largest number of 64 bits."""
+    return "any amount" if cost >= 2**63 else str(cost)
 
 
 def mistyped(message: str) -> str:

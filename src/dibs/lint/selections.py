@@ -74,6 +74,8 @@ def unknown_name(world: World) -> Iterator[Remark]:
 
 def missing_somewhere(world: World) -> Iterator[Remark]:
     for trial in troubled(world):
+        if trial.is_guess:
+            continue  # the class may well keep such devices away
         for read in suspects(trial):
             lacking = [
                 device
@@ -124,6 +126,8 @@ def unseen_value(world: World) -> Iterator[Remark]:
 def other_failure(world: World) -> Iterator[Remark]:
     said = {id(trial) for trial, read, seen in compared(world) if mismatched(read, seen)}
     for trial in troubled(world):
+        if trial.is_guess:
+            continue
         left = [(device, why) for device, why in trial.failed if NO_KEY not in why]
         if left and id(trial) not in said:
             device, why = left[0]
@@ -242,7 +246,9 @@ def other(shelf: Shelf) -> Shelf:
 
 
 def of_class(trial: Trial) -> str:
-    return f"of class {trial.written.class_name}" if trial.written.class_name else "here"
+    if trial.is_guess or not trial.written.class_name:
+        return "here"
+    return f"of class {trial.written.class_name}"
 
 
 def elsewhere(world: World, read: Read, seen: Catalog) -> str:

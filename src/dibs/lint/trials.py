@@ -47,7 +47,9 @@ class Written:
 class Trial:
     """What one selector said of each device it was asked about; nothing if it has a `fault`.
 
-    `seen` is what the devices it was asked about publish.
+    `seen` is what the devices it was asked about publish; `cost` is estimated, as at admission.
+    `is_guess` when the class is not in the input, and the devices are those of the drivers that
+    the expression itself names.
     """
 
     written: Written
@@ -57,6 +59,8 @@ class Trial:
     among: tuple[Published, ...] = ()
     matched: Group = NO_DEVICES
     failed: tuple[tuple[Published, str], ...] = ()
+    cost: int = 0
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,10 @@ class Survey:
 
 def survey(loaded: Loaded, devices: tuple[Published, ...]) -> Survey:
     """Try every selector of every class, claim and template that is not allocated yet."""
-    found = _Surveyor()
+    found = _Surveyor(devices)
     by_class: dict[str, Group] = {}
     for entry, cls in inputs.of_kind(loaded, DeviceClass):
+        found.classes.add(cls.metadata.name)
         left, _ = found.narrow(entry, "spec.selectors", cls.spec.selectors, "", Group(devices))
         if left is not None:
             by_class[cls.metadata.name] = left
@@ -135,7 +140,9 @@ def requests(wish: Wish) -> Iterator[tuple[str, str, ExactDeviceRequest | Device
 class _Surveyor:
     """Remembers what was asked already: many claims are alike."""
 
-    def __init__(self) -> None:
+    def __init__(self, devices: tuple[Published, ...]) -> None:
+        self.devices = devices
+        self.classes: set[str] = set()
         self.trials: list[Trial] = []
         self.known: dict[tuple[str, ...], Trial] = {}
 
@@ -162,12 +169,22 @@ class _Surveyor:
             chain += (text,)
             written = Written(entry, f"{path}[{index}].cel.expression", text, class_name)
             if chain not in self.known:
-                self.known[chain] = tried(written, left or NO_DEVICES)
+                if class_name and class_name not in self.classes:
+                    self.known[chain] = self.guessed(written)
+                else:
+                    self.known[chain] = tried(written, left or NO_DEVICES)
             trial = replace(self.known[chain], written=written)
             self.trials.append(trial)
             left = None if trial.fault or left is None else trial.matched
             is_sure = is_sure and not trial.failed
         return left, is_sure
+
+    def guessed(self, written: Written) -> Trial:
+        """Ask a selector of an unknown class about the drivers whose domains it reads."""
+        blank = tried(written, NO_DEVICES)
+        domains = {read.domain for read in blank.reads}
+        meant = tuple(each for each in self.devices if each.id.driver in domains)
+        return replace(tried(written, Group(meant)), is_guess=True)
 
 
 def tried(written: Written, group: Group) -> Trial:
@@ -198,4 +215,5 @@ def tried(written: Written, group: Group) -> Trial:
         group.devices,
         Group(tuple(matched)),
         tuple(failed),
+        selector.program.max_cost,
     )
