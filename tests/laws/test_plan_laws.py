@@ -6,14 +6,24 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 
 from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim, ResourceClaimTemplate, ResourceClaimTemplateSpec
 from dibs.schedule import pods, writes
-from dibs.schedule.plan import Placed, Plan, Settled, Waits
-from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.schedule.plan import (
+    AddReservation,
+    BindPod,
+    CreateClaim,
+    Placed,
+    Plan,
+    Settled,
+    Waits,
+    WriteAllocation,
+)
+from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import Options, State
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
@@ -135,3 +145,39 @@ def test_reasons_say_the_same_when_they_were_remembered(world: World) -> None:
         if isinstance(decision, Waits):
             assert asked_anew == decision
         state = writes.after(state, decision)
+
+
+@FEW
+@given(worlds())
+def test_the_writes_make_the_objects(world: World) -> None:
+    """Carrying out the writes one by one ends with what `plans.objects` shows."""
+    snapshot = snapshot_of(world)
+    plan = pods.plan(snapshot)
+    claims = dict(snapshot.claims)
+    nodes: dict[Key, str] = {}
+    for write in plan.writes:
+        match write:
+            case CreateClaim():
+                key = key_of(write.claim.metadata)
+                assert key not in claims
+                claims[key] = write.claim
+            case WriteAllocation():
+                status = claims[write.claim].status
+                assert status.allocation is None
+                status = msgspec.structs.replace(status, allocation=write.allocation)
+                claims[write.claim] = msgspec.structs.replace(claims[write.claim], status=status)
+            case AddReservation():
+                status = claims[write.claim].status
+                assert status.allocation is not None
+                consumers = (*status.reserved_for, write.consumer)
+                status = msgspec.structs.replace(status, reserved_for=consumers)
+                claims[write.claim] = msgspec.structs.replace(claims[write.claim], status=status)
+            case BindPod():
+                assert write.pod not in nodes
+                nodes[write.pod] = write.node
+    for thing in plans.objects(plan, snapshot):
+        if isinstance(thing, ResourceClaim):
+            made = claims[key_of(thing.metadata)]
+            assert (made.spec, made.status) == (thing.spec, thing.status)
+        if isinstance(thing, Pod):
+            assert nodes[key_of(thing.metadata)] == thing.spec.node_name

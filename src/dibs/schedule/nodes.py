@@ -39,7 +39,8 @@ def pinned_elsewhere(claims: Iterable[ResourceClaim], node: Node) -> Objection |
         if selector is None:
             continue
         only = node_selectors.pinned_node(selector)
-        if only == node.metadata.name or (only is None and node_selectors.matches(selector, node)):
+        path = f"ResourceClaim {key_of(claim.metadata)}: status.allocation.nodeSelector"
+        if only == node.metadata.name or (only is None and matches(selector, node, path)):
             continue
         where = f"node {only}" if only else "other nodes"
         return Objection(
@@ -77,7 +78,8 @@ def selected(pod: Pod, node: Node) -> Objection | None:
 
 def affine(pod: Pod, node: Node) -> Objection | None:
     selector = required_affinity(pod)
-    if selector is None or node_selectors.matches(selector, node):
+    path = f"Pod {key_of(pod.metadata)}: spec.affinity.nodeAffinity"
+    if selector is None or matches(selector, node, path):
         return None
     wanted = " or ".join(
         " and ".join(map(requirement, (*term.match_expressions, *term.match_fields))) or "nothing"
@@ -120,6 +122,13 @@ def required_affinity(pod: Pod) -> NodeSelector | None:
             path=f"Pod {key_of(pod.metadata)}: spec.affinity.nodeAffinity",
             remedy="see kubectl explain pod.spec.affinity.nodeAffinity",
         ) from fault
+
+
+def matches(selector: NodeSelector, node: Node, path: str) -> bool:
+    try:
+        return node_selectors.matches(selector, node)
+    except Mistake as mistake:
+        raise Mistake(mistake.message, path=path, remedy="correct the selector") from mistake
 
 
 def requirement(need: LabelSelectorRequirement) -> str:

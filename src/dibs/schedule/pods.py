@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from dibs.model.core import Pod
+from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import fit, writes
+from dibs.schedule import fit, nodes, writes
 from dibs.schedule.plan import (
     ClaimUse,
     Decision,
@@ -124,26 +124,38 @@ def decide(state: State, subject: Subject) -> Decision:
         return Settled(subject, pod.spec.node_name)
     resolved = pod_claims.of_pod(pod, state.snapshot)
     if pod.spec.node_name:
-        return bound(subject, pod, resolved)
-    gates = pod.spec.rest.get("schedulingGates") or ()
-    names = ", ".join(str(gate.get("name", "")) for gate in gates if isinstance(gate, Mapping))
-    if gates:
-        against = Objection("gate", f"it is held back by scheduling gates: {names}")
+        return bound(subject, pod, resolved, state.snapshot.nodes.get(pod.spec.node_name))
+    if gates := scheduling_gates(pod):
+        against = Objection("gate", f"it is held back by scheduling gates: {', '.join(gates)}")
         return Waits(subject, resolved.uses, (against, *resolved.objections))
     if resolved.objections:
         return Waits(subject, resolved.uses, resolved.objections)
     return fit.place(state, subject, pod, resolved.uses)
 
 
-def bound(subject: Subject, pod: Pod, resolved: pod_claims.Resolved) -> Decision:
+def scheduling_gates(pod: Pod) -> list[str]:
+    """The names in spec.schedulingGates, which is kept as it was read."""
+    gates = pod.spec.rest.get("schedulingGates")
+    if not isinstance(gates, list):
+        return []
+    return [str(gate.get("name", "")) for gate in gates if isinstance(gate, Mapping)]
+
+
+def bound(
+    subject: Subject, pod: Pod, resolved: pod_claims.Resolved, where: Node | None
+) -> Decision:
     """A Pod that has its node already: the scheduler is not asked, so nobody allocates for it."""
     node = pod.spec.node_name
     if pod.status.phase == "Running":
         # It has all it needs, whatever the input lacks; and nobody makes claims for it any more.
-        resolved = pod_claims.Resolved(tuple(use for use in resolved.uses if not use.is_new))
+        held = (use for use in resolved.uses if use.claim.status.allocation is not None)
+        return Settled(subject, node, tuple(with_reservation(use, pod) for use in held))
     objections = list(resolved.objections)
+    if where is not None:
+        elsewhere = nodes.pinned_elsewhere((use.claim for use in resolved.uses), where)
+        objections += [elsewhere] if elsewhere else []
     for use in resolved.uses:
-        if use.claim.status.allocation is None and pod.status.phase != "Running":
+        if use.claim.status.allocation is None:
             objections.append(
                 Objection(
                     "node name",
@@ -154,5 +166,9 @@ def bound(subject: Subject, pod: Pod, resolved: pod_claims.Resolved) -> Decision
             )
     if objections:
         return Waits(subject, resolved.uses, tuple(objections))
-    uses = tuple(replace(use, claim=writes.reserved(use.claim, pod)) for use in resolved.uses)
-    return Settled(subject, node, uses)
+    return Settled(subject, node, tuple(with_reservation(use, pod) for use in resolved.uses))
+
+
+def with_reservation(use: ClaimUse, pod: Pod) -> ClaimUse:
+    """What the resourceclaim controller adds for Pods that came past the scheduler."""
+    return replace(use, claim=writes.reserved(use.claim, pod))
