@@ -78,10 +78,7 @@ def check(source: Source, root: Node, environment: Environment) -> tuple[Checked
     """Check an expression. The faults are in the order they were met."""
     checker = _Checker(source, environment)
     checker.check(root)
-    closed = {
-        number: unify.substitute(checker.bindings, each, closed=True)
-        for number, each in checker.types.items()
-    }
+    closed = unify.close(checker.bindings, checker.types)
     checked = Checked(source, root, environment, closed, checker.calls, checker.type_values)
     return checked, checker.faults
 

@@ -16,6 +16,7 @@ from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Message,
 from dibs.cel.chains import Step
 from dibs.cel.check import Checked
 from dibs.cel.code import Code, Evaluate, Instantiation, Run
+from dibs.cel.library import regexes
 from dibs.cel.runtime import EvaluationError, Optional, Value
 
 _CONVERSIONS = frozenset(
@@ -189,9 +190,8 @@ class _Compiler:
             call = calls.dispatcher(function, resolution.overloads, given)
             return Code.constant(_now(call, operands[0].value))
         if function in ("matches", "find", "findAll") and operands[1].is_constant:
-            call = calls.dispatcher(function, resolution.overloads, given)
             if type(operands[1].value) is str:
-                _now(call, "", *(operand.value for operand in operands[1:2]))
+                _now(regexes.compiled, operands[1].value)
         return calls.of(function, resolution.overloads, operands, given)
 
     def terms(self, node: Node, function: str) -> Iterator[Node]:

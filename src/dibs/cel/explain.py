@@ -15,6 +15,7 @@ from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, Node, Select
 from dibs.cel.code import Run
 from dibs.cel.faults import Span
 from dibs.cel.folds import UNSET
+from dibs.cel.prices import LIMIT
 from dibs.cel.program import Program
 from dibs.cel.runtime import EvaluationError, Map, Value
 
@@ -60,6 +61,10 @@ def failed(program: Program, text: str) -> Why:
     return Why("error", program.expression, program.root.span, text)
 
 
+# All parts together: a person waits.
+_MOST_SPENT = 2 * LIMIT
+
+
 class _Inquiry:
     def __init__(self, program: Program, activation: Mapping[str, Value]) -> None:
         self.program = program
@@ -67,6 +72,7 @@ class _Inquiry:
         self.run = Run(activation, program.compiled.slots)
         # Names that `cel.bind` gives to a path.
         self.aliases: dict[str, tuple[str, ...]] = {}
+        self.spent = 0
 
     def decided(self, node: Node) -> Why:
         answer = self.value(node)
@@ -90,15 +96,19 @@ class _Inquiry:
         return self.leaf(node, answer)
 
     def value(self, node: Node) -> Value | EvaluationError:
-        """Evaluate a part; an error is returned. Each part may cost as much as the whole may."""
+        """Evaluate a part; an error is returned. Each may cost what the whole may, within reason."""
         code = self.program.compiled.codes.get(node.id)
         if code is None:
             return None
+        if self.spent > _MOST_SPENT:
+            return EvaluationError("takes too long to look into")
         self.run.cost = 0
         try:
             return code.run(self.run)
         except EvaluationError as error:
             return error
+        finally:
+            self.spent += self.run.cost
 
     def text(self, node: Node) -> str:
         return self.program.expression[node.span.start : node.span.end]
@@ -138,6 +148,8 @@ class _Inquiry:
         phrase = error.text
         if isinstance(node, Call) and error.text.startswith("no such overload") and operands:
             phrase = _misfit(node.function, operands)
+        elif isinstance(node, Fold) and operands:
+            phrase = f"{_name(operands[0])} is {operands[0].value}, which is no list or map"
         return Why("error", self.text(node), node.span, phrase, operands, (), missing)
 
     def below(self, node: Node) -> tuple[Node, ...]:
@@ -182,17 +194,19 @@ class _Inquiry:
                 phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} one of "
                 phrase += operands[1].value
                 if not isinstance(right, ListNode):
-                    includes = "includes" if verdict == "true" else "selector wants it to include"
-                    phrase = f"{_name(operands[1])} is {operands[1].value}, {includes} "
+                    says = "which includes" if verdict == "true" else "selector wants it to include"
+                    phrase = f"{_name(operands[1])} is {operands[1].value}, {says} "
                     phrase += operands[0].value
             case Call(target=target, args=args, function=function) if target is not None:
                 operands = tuple(self.seen(each) for each in (target, *args))
                 verb = _VERBS.get(function)
                 if verb and len(operands) == 2:
-                    phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} {verb} "
+                    says = f"selector wants {verb[0]}" if verdict == "false" else verb[1]
+                    phrase = f"{_name(operands[0])} is {operands[0].value}, {says} "
                     phrase += operands[1].value
             case Select(is_test=True):
                 missing = self.absent_field(node) if verdict == "false" else None
+                phrase = f"{node.field} is {'not ' if verdict == 'false' else ''}there"
             case Select() | Ident():
                 operands = (self.seen(node),)
                 phrase = f"{_name(operands[0])} is {operands[0].value}"
@@ -200,8 +214,8 @@ class _Inquiry:
             case Fold(written=Call(target=target)) if target is not None:
                 operands = (self.seen(node.range),)
                 macro = self.program.expression[target.span.end + 1 : node.span.end]
-                holds = "selector wants" if verdict == "false" else "so that"
-                phrase = f"{_name(operands[0])} is {operands[0].value}, {holds} {macro}"
+                says = f"selector wants {macro}" if verdict == "false" else f"so {macro} holds"
+                phrase = f"{_name(operands[0])} is {operands[0].value}, {says}"
         return Why(verdict, self.text(node), node.span, phrase, operands, (), missing)
 
     def compared(self, left: Node, function: str, right: Node) -> tuple[Node, str, Node]:
@@ -262,14 +276,15 @@ _COMPARED = {
     ("_>=_", 1): ">",
     ("_<=_", -1): "<",
 }
+# What is wanted, and what is the case.
 _VERBS = {
-    "isGreaterThan": ">",
-    "isLessThan": "<",
-    "startsWith": "a start of",
-    "endsWith": "an end of",
-    "contains": "a part",
-    "matches": "a match of",
-    "includes": "it to include",
+    "isGreaterThan": (">", "which is >"),
+    "isLessThan": ("<", "which is <"),
+    "startsWith": ("one that starts with", "which starts with"),
+    "endsWith": ("one that ends with", "which ends with"),
+    "contains": ("one that contains", "which contains"),
+    "matches": ("one that matches", "which matches"),
+    "includes": ("it to include", "which includes"),
 }
 
 

@@ -6,6 +6,7 @@ either extends it or leaves it as it was. Source: the CEL specification, "gradua
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from dibs.cel import types
@@ -137,4 +138,24 @@ def substitute(bindings: Bindings, each: Type, *, closed: bool = False) -> Type:
     if not each.params:
         return each
     params = tuple(substitute(bindings, param, closed=closed) for param in each.params)
-    return each if params == each.params else Type(each.name, params)
+    return each if all(map(operator.is_, params, each.params)) else Type(each.name, params)
+
+
+def close(bindings: Bindings, found: Mapping[int, Type]) -> dict[int, Type]:
+    """All types with no parameter left in them; what many share is closed once."""
+    done: dict[int, Type] = {}
+
+    def closed(each: Type) -> Type:
+        if not each.params and not each.is_parameter:
+            return each
+        known = done.get(id(each))
+        if known is None:
+            if each.is_parameter:
+                bound = bindings.get(each)
+                known = types.DYN if bound is None else closed(bound)
+            else:
+                known = Type(each.name, tuple(map(closed, each.params)))
+            done[id(each)] = known
+        return known
+
+    return {number: closed(each) for number, each in found.items()}

@@ -171,24 +171,28 @@ class Selector:
 
     def projection(self, asked: Asked) -> Hashable:
         """All that the answer depends on: devices with equal projections get one answer."""
-        view = DeviceView.of(asked.id.driver, asked.device)
+        return self.seen(DeviceView.of(asked.id.driver, asked.device))
+
+    def seen(self, view: DeviceView) -> Hashable:
+        """The projection of a view."""
         if view.fault:
             return view.fault
-        return tuple(_frozen(_at(view.activation, path)) for path in self._paths())
-
-    def _paths(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(sorted(self.program.reads))
+        return tuple(_frozen(_at(view.activation, path)) for path in self.program.reads)
 
     def why(self, asked: Asked) -> Why:
         """What decided the answer on this device, with the values that were seen."""
-        view = DeviceView.of(asked.id.driver, asked.device)
+        return self.reason(DeviceView.of(asked.id.driver, asked.device))
+
+    def reason(self, view: DeviceView) -> Why:
+        """`why` of a view."""
         if view.fault:
             return explain.failed(self.program, view.fault)
         return explain.why(self.program, view.activation)
 
     def explain(self, asked: Asked) -> str:
         """`why` as a phrase: "memory is 40Gi, selector wants ≥ 80Gi"."""
-        return phrases.of(self.why(asked), DeviceView.of(asked.id.driver, asked.device))
+        view = DeviceView.of(asked.id.driver, asked.device)
+        return phrases.of(self.reason(view), view)
 
 
 # --- what equal devices have in common ------------------------------------------------------------
