@@ -1,11 +1,12 @@
 """Real cases, each a file of tests/cases/real: manifests, one command, its exit code and words.
 
-`with` adds worlds that several cases share (tests/cases/real/worlds). What is answered where, and
-what is left for later, is in docs/cases.md.
+`with` adds worlds that several cases share (tests/cases/real/worlds); `stdin` names the file that
+is piped in. What is answered where, and what is left for later, is in docs/cases.md.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 from collections.abc import Mapping
@@ -34,6 +35,9 @@ def test_case(
     for name, text in case["given"].items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
+    if piped := case.get("stdin"):
+        content = (tmp_path / piped).read_bytes()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     code = main(shlex.split(case["command"]))
     said = capsys.readouterr()
     assert code == case["then"]["exit"], said
