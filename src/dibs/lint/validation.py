@@ -32,6 +32,7 @@ CODES: dict[FaultType, tuple[str, str]] = {
 }
 
 REFERENCE = re.compile(r"\.(constraints|config)\[\d+\]\.requests\[\d+\]$")
+QUOTED = re.compile(r'"([^"]+)"')
 POD_CLAIM = re.compile(r"\.resources\.claims\[\d+\](\.name)?$")
 
 
@@ -66,9 +67,16 @@ def finding(entry: Entry, fault: FieldFault) -> Finding:
 
 
 def remedy(entry: Entry, fault: FieldFault) -> str:
-    """Say what may have been meant by a name that isn't there, "" for all other faults."""
+    """Say what may have been meant by a name that isn't there, "" for all other faults.
+
+    Names of enumerations differ by case only, as `all` for `All`, more often than otherwise.
+    """
     if not isinstance(fault.value, str):
         return ""
+    if fault.type is FaultType.NOT_SUPPORTED:
+        supported = {each.lower(): each for each in QUOTED.findall(fault.detail)}
+        meant = supported.get(rule.near(fault.value.lower(), supported))
+        return f"did you mean {meant}?" if meant else ""
     if isinstance(entry.object, Pod) and POD_CLAIM.search(fault.path):
         return rule.instead(fault.value, [used.name for used in entry.object.spec.resource_claims])
     spec = spec_of(entry)
