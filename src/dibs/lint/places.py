@@ -11,6 +11,9 @@ from functools import lru_cache
 from dibs.client.dump import Origin
 from dibs.model.documents import Position
 
+# A longer line of an expression is not shown whole.
+WIDTH = 120
+
 
 def inside(origin: Origin, path: str, expression: str, offset: int) -> Position:
     """Return line and column of `expression[offset]`, of the whole value when it can't be told."""
@@ -37,9 +40,17 @@ def lines_of(text: str) -> list[str]:
 
 
 def excerpt(expression: str, offset: int) -> tuple[str, str]:
-    """Return the line of the expression and a caret under the spot; tabs become blanks."""
+    """Return the line of the expression and a caret under the spot; tabs become blanks.
+
+    Of a long line only the surroundings of the spot are shown.
+    """
     row, column = spot(expression, offset)
     line = expression.split("\n")[row].replace("\t", " ")
+    if len(line) > WIDTH:
+        start = max(0, min(column - WIDTH // 2, len(line) - WIDTH))
+        before, after = ("…" if start else ""), ("…" if start + WIDTH < len(line) else "")
+        line = f"{before}{line[start : start + WIDTH]}{after}"
+        column += len(before) - start
     return line, " " * column + "^"
 
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from dibs.client import dump
-from dibs.lint import check
+from dibs.lint import check, places
 
 HEAD = (
     "kind: DeviceClass\napiVersion: resource.k8s.io/v1\nmetadata: {name: c}\nspec:\n  selectors:\n"
@@ -54,3 +54,14 @@ def test_place(before: str, written: str) -> None:
     assert (found.line, found.column) == meant
     line, caret = found.excerpt
     assert line[caret.index("^") :].startswith("== ")
+
+
+@pytest.mark.parametrize("length", [1, 60, 120, 121, 5000])
+@pytest.mark.parametrize("where", [0.0, 0.01, 0.5, 0.99])
+def test_long_lines_are_cut_around_the_spot(length: int, where: float) -> None:
+    offset = int(length * where)
+    text = "a" * offset + "!" + "a" * (length - offset)
+    line, caret = places.excerpt("true &&\n" + text, offset + len("true &&\n"))
+    assert line[len(caret) - 1] == "!"
+    assert len(line) <= places.WIDTH + len("……")
+    assert (line == text) == (len(text) <= places.WIDTH)
