@@ -17,7 +17,6 @@ from dibs.lint.catalog import NOTHING, Catalog
 from dibs.lint.inputs import Wish
 from dibs.lint.published import Group, Published
 from dibs.lint.reads import Read
-from dibs.model import kinds
 from dibs.model.objects import DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from dibs.request import selectors
 from dibs.request.views import DeviceView
@@ -37,10 +36,6 @@ class Written:
     path: str
     text: str
     class_name: str = ""
-
-    @property
-    def owner(self) -> str:
-        return kinds.name_of(self.entry.object)
 
 
 @dataclass(frozen=True, slots=True)
