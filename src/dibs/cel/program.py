@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dibs.cel import ast, compile, estimate, parse, reads, stack, validate
 from dibs.cel.ast import Node
@@ -27,7 +28,7 @@ _SHALLOW = 60
 _FRAMES = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """One expression, ready to run. Make it with `compile_expression`."""
 
@@ -35,30 +36,24 @@ class Program:
     result_type: Type
     checked: Checked = field(repr=False, compare=False)
     compiled: Compiled = field(repr=False, compare=False)
-    _max_cost: list[int] = field(default_factory=list, repr=False, compare=False)
-    _reads: list[frozenset[Read]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def root(self) -> Node:
         return self.checked.root
 
-    @property
+    @cached_property
     def max_cost(self) -> int:
         """The most an evaluation can cost, by upstream's estimate; 2^64 - 1 when unbounded."""
-        if not self._max_cost:
-            self._max_cost.append(estimate.max_cost(self.checked))
-        return self._max_cost[0]
+        return estimate.max_cost(self.checked)
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[Read]:
         """The paths from variables the result depends on.
 
         A path is a tuple of names, ("device", "attributes", "d.example.com", "model"); a shorter
         one means that all beneath may be read. Two activations that agree on them get one answer.
         """
-        if not self._reads:
-            self._reads.append(reads.of(self.checked))
-        return self._reads[0]
+        return reads.of(self.checked)
 
     def evaluate(self, activation: Mapping[str, Value]) -> tuple[Value, int]:
         """The value and what it cost. Raises `EvaluationError`, with `cost` filled in."""

@@ -30,8 +30,10 @@ from dibs.supply.identity import DeviceId
 from dibs.values.mistake import Mistake
 
 DEVICE = Type("kubernetes.DRADevice")
-# A compiled expression takes some 50 KiB; a cluster has rarely more than a few hundred of them.
-_MOST_PROGRAMS = 2_000
+# A compiled expression takes some 20 KiB, one of the longest allowed 1 MiB; a cluster has rarely
+# more than a few hundred of them.
+_MOST_PROGRAMS = 512
+_LONGEST_KEPT = 10_240
 _HINT = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with"
     " has() for optional fields"
@@ -108,13 +110,15 @@ class Asked(Protocol):
 def compile(expression: str, mode: Mode = STORED, features: Features = ALL) -> Selector:
     """Compile a selector. Raises `CompileError`, also for one that cannot be true or false.
 
-    The last 2 000 are kept in this module, by expression and by what the gates leave of the
-    environment; a failure is not.
+    The 512 last used are kept by this module, under the expression and what the gates leave of
+    the environment. Failures are not, nor what is too long for the API.
     """
     is_stored = mode is STORED
     gates = _Gates(
         is_stored or features.list_type_attributes, is_stored or features.consumable_capacity
     )
+    if len(expression) > _LONGEST_KEPT:
+        return _compiled.__wrapped__(expression, gates)
     return _compiled(expression, gates)
 
 
