@@ -3,7 +3,7 @@
     program = cel.compile_expression(text, environment)      # or CompileError
     value, cost = program.evaluate({"device": view})         # or EvaluationError
     program.max_cost, program.result_type, program.reads     # known before any evaluation
-    explain.why(program, {"device": view})                   # Why: what decided, with values
+    program.explain({"device": view})                        # Why: what decided, with values
 
 This room knows no devices: variables, and how large they are taken to be, come with the
 environment. Semantics, costs and texts are those of cel-go as Kubernetes 1.37 configures it.
@@ -11,6 +11,7 @@ Source: the CEL specification; KEP-2876, KEP-4381.
 """
 
 from dibs.cel.environment import Environment, Shape, Variable
+from dibs.cel.explain import Why
 from dibs.cel.faults import CompileError, Fault, Span
 from dibs.cel.program import Program, compile_expression
 from dibs.cel.runtime import EvaluationError
@@ -24,5 +25,6 @@ __all__ = [
     "Shape",
     "Span",
     "Variable",
+    "Why",
     "compile_expression",
 ]

@@ -12,14 +12,18 @@ from typing import Literal as OneOf
 
 from dibs.cel import ast, runtime
 from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, Node, Select
+from dibs.cel.check import Checked
 from dibs.cel.code import Run
+from dibs.cel.compile import Compiled
 from dibs.cel.faults import Span
 from dibs.cel.folds import UNSET
 from dibs.cel.prices import LIMIT
-from dibs.cel.program import Program
 from dibs.cel.runtime import EvaluationError, Map, Value
 
 Verdict = OneOf["true", "false", "error"]
+
+# What the evaluation of all parts may cost together: a person waits.
+_MOST_SPENT = 2 * LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +55,24 @@ class Why:
     missing: Missing | None = None
 
 
-def why(program: Program, activation: Mapping[str, Value]) -> Why:
+def why(checked: Checked, compiled: Compiled, activation: Mapping[str, Value]) -> Why:
     """Find what decided. Never raises: an error is what decided, too."""
-    return _Inquiry(program, activation).decided(program.root)
+    return _Inquiry(checked, compiled, activation).decided(checked.root)
 
 
-def failed(program: Program, text: str) -> Why:
+def failed(checked: Checked, text: str) -> Why:
     """The answer when evaluation could not even begin."""
-    return Why("error", program.expression, program.root.span, text)
-
-
-# All parts together: a person waits.
-_MOST_SPENT = 2 * LIMIT
+    return Why("error", checked.source.text, checked.root.span, text)
 
 
 class _Inquiry:
-    def __init__(self, program: Program, activation: Mapping[str, Value]) -> None:
-        self.program = program
+    def __init__(
+        self, checked: Checked, compiled: Compiled, activation: Mapping[str, Value]
+    ) -> None:
+        self.source = checked.source.text
+        self.compiled = compiled
         self.activation = activation
-        self.run = Run(activation, program.compiled.slots)
+        self.run = Run(activation, compiled.slots)
         # Names that `cel.bind` gives to a path.
         self.aliases: dict[str, tuple[str, ...]] = {}
         self.spent = 0
@@ -87,7 +90,7 @@ class _Inquiry:
             case Call(function="!_", args=[operand]) if not isinstance(answer, EvaluationError):
                 return self.negated(node, operand, answer)
             case Fold() if ast.is_bind(node):
-                self.run.slots[self.program.compiled.bound[node.id]] = UNSET
+                self.run.slots[self.compiled.bound[node.id]] = UNSET
                 if path := self.path(node.init):
                     self.aliases[node.accu] = path
                 return self.decided(node.result)
@@ -96,8 +99,8 @@ class _Inquiry:
         return self.leaf(node, answer)
 
     def value(self, node: Node) -> Value | EvaluationError:
-        """Evaluate a part; an error is returned. Each may cost what the whole may, within reason."""
-        code = self.program.compiled.codes.get(node.id)
+        """Evaluate a part; an error is returned. Each may cost as much as the whole may."""
+        code = self.compiled.codes.get(node.id)
         if code is None:
             return None
         if self.spent > _MOST_SPENT:
@@ -111,7 +114,7 @@ class _Inquiry:
             self.spent += self.run.cost
 
     def text(self, node: Node) -> str:
-        return self.program.expression[node.span.start : node.span.end]
+        return self.source[node.span.start : node.span.end]
 
     # --- logic --------------------------------------------------------------------------------
 
@@ -119,13 +122,19 @@ class _Inquiry:
         terms = list(_flat(node, node.function))
         decisive = node.function == "_||_"
         if answer is decisive:
-            return self.decided(next(term for term in terms if self.value(term) is decisive))
+            return self.first(node, [term for term in terms if self.value(term) is decisive])
         if isinstance(answer, EvaluationError):
-            return self.decided(next(term for term in terms if not _is_bool(self.value(term))))
+            return self.first(node, [term for term in terms if not _is_bool(self.value(term))])
         parts = tuple(self.decided(term) for term in terms)
         verdict = _verdict(answer)
         phrase = joined(verdict, [part.phrase for part in parts])
         return Why(verdict, self.text(node), node.span, phrase, (), parts)
+
+    def first(self, node: Node, deciding: list[Node]) -> Why:
+        """The first of the terms that decided; none is left if looking takes too long."""
+        if deciding:
+            return self.decided(deciding[0])
+        return Why("error", self.text(node), node.span, "takes too long to look into")
 
     def negated(self, node: Call, operand: Node, answer: Value) -> Why:
         """`!x`: false because x is true, of which it is said what x saw."""
@@ -213,7 +222,7 @@ class _Inquiry:
                 phrase += ", selector wants true" if verdict == "false" else ""
             case Fold(written=Call(target=target)) if target is not None:
                 operands = (self.seen(node.range),)
-                macro = self.program.expression[target.span.end + 1 : node.span.end]
+                macro = self.source[target.span.end + 1 : node.span.end]
                 says = f"selector wants {macro}" if verdict == "false" else f"so {macro} holds"
                 phrase = f"{_name(operands[0])} is {operands[0].value}, {says}"
         return Why(verdict, self.text(node), node.span, phrase, operands, (), missing)

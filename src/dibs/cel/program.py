@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dibs.cel import ast, compile, estimate, parse, reads, stack, validate
+from dibs.cel import ast, compile, estimate, explain, parse, reads, stack, validate
 from dibs.cel.ast import Node
 from dibs.cel.check import Checked, check
 from dibs.cel.code import Instantiation, Run
 from dibs.cel.compile import Compiled
 from dibs.cel.environment import Environment
+from dibs.cel.explain import Why
 from dibs.cel.faults import CompileError, Fault, Source
 from dibs.cel.prices import LIMIT
 from dibs.cel.reads import Read
@@ -74,6 +75,10 @@ class Program:
         broken = CostLimitExceeded()
         broken.cost = LIMIT + 1
         raise broken
+
+    def explain(self, activation: Mapping[str, Value]) -> Why:
+        """Why it is true or false or fails: the smallest part that decided. Never raises."""
+        return explain.why(self.checked, self.compiled, activation)
 
 
 def compile_expression(text: str, environment: Environment) -> Program:

@@ -190,8 +190,8 @@ class Selector:
     def reason(self, view: DeviceView) -> Why:
         """`why` of a view."""
         if view.fault:
-            return explain.failed(self.program, view.fault)
-        return explain.why(self.program, view.activation)
+            return explain.failed(self.program.checked, view.fault)
+        return self.program.explain(view.activation)
 
     def explain(self, asked: Asked) -> str:
         """`why` as a phrase: "memory is 40Gi, selector wants ≥ 80Gi"."""
