@@ -38,13 +38,14 @@ def order(command: Command) -> Command:
 
 
 def output(*forms: str) -> Callable[[Command], Command]:
-    """`-o`; without it a table on a terminal and JSON in a pipe."""
+    """`-o`; the first form is the one for eyes, and `table` means it in every command."""
     return click.option(
         "-o",
         "--output",
         "form",
-        type=click.Choice(forms),
-        help="How to print; if not said, a table on a terminal and JSON in a pipe.",
+        type=click.Choice(list(dict.fromkeys((*forms, "table")))),
+        callback=lambda context, option, form: forms[0] if form == "table" else form,
+        help=f"How to print; if not said, {forms[0]} on a terminal and JSON in a pipe.",
     )
 
 

@@ -225,6 +225,12 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     if subject.kind == "ResourceClaim":
         head = f"{unused(subject)}\nif one did, it would fit on {decision.node}"
         return Tree(head, tuple(children))
+    if account.before.snapshot.pods[subject.key].metadata.uid:
+        # It is in a cluster already, and somebody asks: tell where else to look.
+        text = (
+            "if it stays pending, its devices are not why: CPU, memory, volumes are not judged here"
+        )
+        children.append(Tree(text, tone="next"))
     return Tree(f"{subject} can go to {decision.node}: nothing is in its way", tuple(children))
 
 
