@@ -1,4 +1,4 @@
-"""docs/commands.md against the commands: every command, option, code and key is told there."""
+"""docs/cli.md against the commands: every command, option, code and key is told there."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 
 from dibs.cli.commands import COMMANDS, MODULES
 from dibs.cli.main import main
+from dibs.view.devices import TONES
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "examples" / "demo"
-TEXT = (ROOT / "docs" / "commands.md").read_text()
+TEXT = (ROOT / "docs" / "cli.md").read_text()
 
 
 def section(name: str) -> str:
@@ -55,7 +56,5 @@ def test_every_key_is_told(
 
 
 def test_every_state_is_told() -> None:
-    from dibs.view.devices import TONES
-
     for state in TONES:
         assert f"`{state}`" in section("devices")
