@@ -15,6 +15,9 @@ from dibs.schedule.plan import NodeAnswer, Objection
 from dibs.view import words
 from dibs.view.tree import Tree
 
+# Partitions of one card are each short of another counter: their reasons could go on and on.
+MOST_CAUSES = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -138,6 +141,10 @@ def headline(answer: Refused) -> str:
         return answer.note
     if answer.pools and all(not ask.candidates for ask in asks):
         return answer.pools[0].text
+    if len(asks) == 1 and not asks[0].is_short:
+        ask = asks[0]
+        fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+        return f"{fits}, but no {ask.wanted} of them at once"
     if len(asks) == 1:
         return shortage(asks[0])
     bases = {(ask.claim, ask.request.partition("/")[0]) for ask in asks}
@@ -182,6 +189,12 @@ def causes(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:
     free_of_holders = Counter(no.reason.text for no in ask.noes if not no.reason.holder)
     counted = list(free_of_holders.items()) + held(group, ask)
     counted.sort(key=lambda cause: (-cause[1], cause[0]))
+    if len(counted) > MOST_CAUSES:
+        # Who holds something is told in any case.
+        counted.sort(key=lambda cause: cause[0] in free_of_holders)
+        rest = sum(count for _, count in counted[MOST_CAUSES:])
+        more = len(counted) - MOST_CAUSES
+        counted[MOST_CAUSES:] = [(f"for {more} more reasons; -v lists every device", rest)]
     return tuple(Tree(text, label=str(count)) for text, count in counted)
 
 

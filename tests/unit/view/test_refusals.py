@@ -1,0 +1,71 @@
+"""How refusals are grouped and worded, where that doesn't show in whole trees."""
+
+from __future__ import annotations
+
+from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused, TimedOut
+from dibs.schedule.plan import NodeAnswer, Objection
+from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.ledger import Holder
+from dibs.supply.pools import PoolFault
+from dibs.view import refusals, tree
+
+
+def no(device: str, text: str, holder: str = "") -> DeviceNo:
+    code = "held" if holder else "counter"
+    found = Holder(holder) if holder else None
+    return DeviceNo(DeviceId("d", "p", device), Reason(code, text, found))
+
+
+def refused(node: str, *noes: DeviceNo, fit: int = 0, wanted: int = 1) -> Refused:
+    ask = AskNo("default/x", "gpu", wanted, len(noes) + fit, fit, noes)
+    return Refused(node, (), (ask,))
+
+
+def told(answers: dict[str, NodeAnswer], every_node: bool = False) -> list[str]:
+    return [line.text for each in refusals.trees(answers, every_node) for line in tree.lines(each)]
+
+
+def test_many_reasons_are_cut_but_holders_are_told() -> None:
+    noes = [no(f"g{i}", f"counter {i}") for i in range(20)]
+    lines = told({"n": refused("n", *noes, no("held", "allocated to default/a", "default/a"))})
+    assert len(lines) == 1 + refusals.MOST_CAUSES + 1
+    assert lines[1].split() == ["1", "allocated", "to", "default/a"]
+    assert lines[-1].split()[:2] == ["13", "for"]
+    every = told({"n": refused("n", *noes)}, every_node=True)
+    assert len(every) == 21
+
+
+def test_nodes_that_may_not_be_used_come_last() -> None:
+    answers: dict[str, NodeAnswer] = {
+        "a": Objection("taint", "taint x is not tolerated"),
+        "b": refused("b", no("g", "too small")),
+        "c": Objection("taint", "taint x is not tolerated"),
+    }
+    assert [line.split()[0] for line in told(answers)] == ["b", "1", "a,"]
+
+
+def test_equal_trouble_of_pools_is_one_group_whatever_they_are_called() -> None:
+    def half(node: str) -> Refused:
+        text = f"pool {node} is incomplete: 1 of 2 slices, generation 1"
+        fault = PoolFault(PoolId("d", node), "incomplete", text)
+        return Refused(node, (fault,), (AskNo("default/x", "gpu", 1, 0, 0),))
+
+    groups = refusals.groups({name: half(name) for name in ("a", "b")})
+    assert [group.nodes for group in groups] == [("a", "b")]
+
+
+def test_a_cut_search_is_neither_yes_nor_no() -> None:
+    assert told({"n": TimedOut("n", "gave up after 5 steps")}) == [
+        "n  undecided: gave up after 5 steps"
+    ]
+
+
+def test_what_fits_alone_but_not_at_once() -> None:
+    [line] = told({"n": refused("n", fit=3, wanted=2)})
+    assert line == "n  3 of 3 fit request gpu, but no 2 of them at once"
+
+
+def test_planned_holders_come_first_in_the_queue() -> None:
+    held = no("g", "allocated to default/a", "default/a")
+    answers = refusals.with_turns({"n": refused("n", held)}, frozenset({"default/a"}))
+    assert told(answers)[1].split(None, 1)[1] == "goes to default/a, whose Pod comes first"
