@@ -96,7 +96,7 @@ def likeness_of_ask(ask: AskNo) -> object:
 
 
 def without(text: str, name: str) -> str:
-    return text.replace(name, "…")
+    return text.replace(f"pool {name} ", "pool … ", 1)
 
 
 def short_asks(answer: Refused) -> tuple[AskNo, ...]:
