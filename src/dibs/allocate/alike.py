@@ -78,15 +78,13 @@ def compare(problem: Problem) -> Likeness:
     """Judge every device for every ask, and number what is alike."""
     looks = _looks(problem)
     # A pick with admin access is no part of a card's state, so then no cards are exchanged.
-    has_cards = problem.scene.features.partitionable_devices and not any(
-        ask.is_admin for ask in problem.asks
-    )
+    has_admin = any(ask.is_admin for ask in problem.asks)
     numbers: dict[Hashable, int] = {}
     kinds = [
         numbers.setdefault((look, frozenset(candidate.draws)), len(numbers))
         for look, candidate in zip(looks, problem.candidates, strict=True)
     ]
-    dealt = cards.deal(problem.candidates, looks, problem.scene) if has_cards else {}
+    dealt = {} if has_admin else cards.deal(problem.candidates, looks, problem.scene)
     rules = [
         sorted(
             {

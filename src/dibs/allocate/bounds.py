@@ -2,7 +2,8 @@
 
 Every device is judged for every ask once; sets of devices are ints, a bit a place. The bounds
 count: too few devices left for an ask, for asks that share them, for one value of a match
-constraint, too few values for a distinct one. They only ever say no to what is impossible.
+constraint, too few values for a distinct one, too little of a counter. They only ever say no to
+what is impossible.
 
 Where the search might meet something fatal (a selector that fails, mode All under a constraint),
 skipping a branch could hide it: then nothing may be skipped and there is no survey.
@@ -16,10 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dibs.allocate import alike, capacity
+from dibs.allocate import alike, capacity, totals
 from dibs.allocate.alike import Likeness
 from dibs.allocate.draft import Amounts, Draft, Drawn
 from dibs.allocate.problem import Problem, Slot
+from dibs.allocate.totals import Total
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint
 from dibs.supply.identity import CounterId
 from dibs.supply.pools import Candidate
@@ -54,6 +56,7 @@ class Survey:
     shareable: Places
     holders: Mapping[int, Mapping[object, Places]]
     users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
+    totals: Sequence[Total]
 
     @classmethod
     def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
@@ -66,6 +69,7 @@ class Survey:
             ),
             holders=_holders(problem),
             users=_users(problem),
+            totals=totals.of(problem, good),
         )
 
     def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
@@ -147,6 +151,7 @@ class Survey:
             not all(_is_met(choice) for choice in choices)
             or _is_crowded(choices, self.shareable)
             or self._is_oversized(draft, slots)
+            or self._is_overdrawn(choices, draft)
             or self._is_contradicted(choices, draft)
         )
 
@@ -169,6 +174,11 @@ class Survey:
                 break
             size += min(self.problem.needs[ask] for ask in slot.request.alternatives)
         return size > MAX_DEVICES
+
+    def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
+        # An alternative may draw less, or nothing: only requests without any are counted.
+        wanted = [(choice[0].ask, choice[0].wanted) for choice in choices if len(choice) == 1]
+        return any(total.is_overdrawn(draft, wanted) for total in self.totals)
 
     def _is_contradicted(self, choices: Sequence[Choice], draft: Draft) -> bool:
         """Whether some constraint leaves too few values for what is still wanted under it."""

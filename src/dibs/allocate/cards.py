@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dibs.allocate.scene import Scene
-from dibs.supply.identity import CounterId
+from dibs.supply.identity import CounterId, PoolId
 from dibs.supply.pools import Candidate
 
 
@@ -56,7 +56,7 @@ def deal(
 
 def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
     """The places of each card, in order."""
-    owner: dict[tuple[str, str, str], int] = {}
+    owner: dict[tuple[PoolId, str], int] = {}
     parent = list(range(len(candidates)))
 
     def root(place: int) -> int:
@@ -66,12 +66,12 @@ def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
         return place
 
     for place, candidate in enumerate(candidates):
-        for draw in candidate.device.consumes_counters:
-            key = candidate.id.driver, candidate.id.pool, draw.counter_set
-            parent[root(place)] = root(owner.setdefault(key, place))
+        for counter, _ in candidate.draws:
+            first = owner.setdefault((counter.pool, counter.set), place)
+            parent[root(place)] = root(first)
     together: dict[int, list[int]] = defaultdict(list)
     for place, candidate in enumerate(candidates):
-        if candidate.device.consumes_counters:
+        if candidate.draws:
             together[root(place)].append(place)
     return together.values()
 
@@ -91,4 +91,4 @@ def _look(
             (numbers.setdefault(counter, len(numbers)), amount) for counter, amount in draws
         )
         yield place - places[0], kinds[place], drawn
-    yield tuple(scene.left(counter.pool).get(counter) for counter in numbers)
+    yield tuple(scene.left(counter.pool)[counter] for counter in numbers)

@@ -18,6 +18,11 @@ class Features:
     device_binding_and_status: bool = True  # KEP-5007, KEP-4817
     consumable_capacity: bool = True  # KEP-5075
     list_type_attributes: bool = True  # KEP-5491
+    compatibility_groups: bool = True  # KEP-5963
+    derived_attributes: bool = True  # KEP-6080
+    optional_node_operations: bool = True  # KEP-5945
+    fractional_capacity_range: bool = True  # KEP-5075, amounts in thousandths
+    shared_consumable_capacity: bool = True  # KEP-5941
 
 
 ALL = Features()

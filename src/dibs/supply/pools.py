@@ -32,7 +32,8 @@ class Candidate:
     id: DeviceId
     device: Device
     slice: ResourceSlice
-    # Gates are resolved here: without KEP-5055 no taint blocks, without KEP-5075 nothing is shared.
+    # Gates are resolved here: without KEP-5055 no taint blocks, without KEP-5075 nothing is shared,
+    # without KEP-4815 nothing is drawn.
     blocking: tuple[DeviceTaint, ...] = ()
     is_shareable: bool = False
     # What it draws from which counters, once it is held (KEP-4815).
@@ -166,7 +167,7 @@ def _listing(place: int, slice_: ResourceSlice, features: Features) -> Listing:
             slice_,
             taints.blocking(device.taints) if features.device_taints else (),
             bool(device.allow_multiple_allocations) and features.consumable_capacity,
-            _draws(pool_of(slice_), device),
+            _draws(pool_of(slice_), device) if features.partitionable_devices else (),
         )
         for device in spec.devices
     )
