@@ -169,9 +169,26 @@ def qualified_name(node: Node) -> str | None:
 
 
 def depth(root: Node) -> int:
-    """How deep the tree is, counted without recursion."""
+    """How deep the tree is, counted without recursion.
+
+    `optMap` hangs its target into the tree twice, under one number: what walks a tree has to
+    look at each number once, or a chain of 50 would take forever.
+    """
     deepest, level = 0, [root]
     while level:
         deepest += 1
-        level = [child for node in level for child in children(node)]
+        below = {child.id: child for node in level for child in children(node)}
+        level = list(below.values())
     return deepest
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    """Yield each node of the tree once, a parent before its children."""
+    seen = {root.id}
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        below = [child for child in children(node) if child.id not in seen]
+        seen.update(child.id for child in below)
+        pending.extend(reversed(below))

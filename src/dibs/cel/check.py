@@ -96,6 +96,9 @@ class _Checker:
         self.parameters = 0
 
     def check(self, node: Node) -> Type:
+        known = self.types.get(node.id)
+        if known is not None:
+            return known
         match node:
             case Literal(value=value):
                 found = _LITERAL_TYPES[type(value)]

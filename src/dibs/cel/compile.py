@@ -55,6 +55,9 @@ class _Compiler:
         self.bound: dict[int, int] = {}
 
     def code(self, node: Node) -> Code:
+        known = self.codes.get(node.id)
+        if known is not None:
+            return known
         match node:
             case Literal(value=value):
                 made = Code.constant(value)

@@ -78,12 +78,19 @@ class _Local:
 class _Estimate:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
+        self.costs: dict[int, int] = {}
         self.locals: dict[str, list[_Local]] = {}
         self.paths: dict[int, _Path] = {}
         self.sizes: dict[int, Size] = {}
         self.insides: dict[int, _Inside] = {}
 
     def cost(self, node: Node) -> int:
+        known = self.costs.get(node.id)
+        if known is None:
+            known = self.costs[node.id] = self.computed_cost(node)
+        return known
+
+    def computed_cost(self, node: Node) -> int:
         match node:
             case Literal():
                 return 0

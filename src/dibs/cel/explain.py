@@ -23,7 +23,7 @@ from dibs.cel.runtime import EvaluationError, Map, Value
 Verdict = OneOf["true", "false", "error"]
 
 # What the evaluation of all parts may cost together: a person waits.
-_MOST_SPENT = 2 * LIMIT
+_MOST_SPENT = LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,8 @@ def bound(slot: int, result: Evaluate) -> Evaluate:
     """`cel.bind`: the value is computed when the name is first used (see `bound_name`)."""
 
     def run(run: Run) -> Value:
+        # `optMap` evaluates its target twice, so a chain of them is a loop in disguise.
+        run.turn()
         before = run.slots[slot]
         run.slots[slot] = UNSET
         try:
@@ -225,7 +227,8 @@ def bound_name(slot: int, value: Evaluate) -> Evaluate:
                 raise
             run.slots[slot] = found
         elif isinstance(found, EvaluationError):
-            raise found
+            # Without this the one error would gather a traceback for each of its uses.
+            raise found.with_traceback(None)
         return found
 
     return fetch

@@ -19,10 +19,12 @@ def of(checked: Checked) -> frozenset[Read]:
     """All paths that are read; where a key is computed, the path to the map as a whole."""
     found: set[Read] = set()
     pending: list[tuple[Node, frozenset[str]]] = [(checked.root, frozenset())]
+    seen: set[int] = set()
     while pending:
         node, hidden = pending.pop()
-        if node.id in checked.type_values:
+        if node.id in checked.type_values or node.id in seen:
             continue
+        seen.add(node.id)
         path = _path(node)
         if path is not None and path[0] in checked.environment.variables and path[0] not in hidden:
             found.add(path)

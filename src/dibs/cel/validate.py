@@ -26,24 +26,23 @@ _LITERAL_ARGUMENTS = {
 
 def faults(checked: Checked) -> Iterator[Fault]:
     """Yield every fault of the literals, kind by kind."""
-    # (node, is it an argument of format(), where parts may differ in type)
-    pending: list[tuple[Node, bool]] = [(checked.root, False)]
-    while pending:
-        node, is_formatted = pending.pop()
-        is_format = False
+    formatted: set[int] = set()
+    for node in ast.nodes(checked.root):
+        is_formatted = node.id in formatted
         if isinstance(node, Call):
-            is_format = node.function == "format"
             yield from _bad_argument(checked, node)
-            if is_format:
+            if node.function == "format":
                 yield from _bad_format(checked, node)
-        elif not is_formatted and isinstance(node, ListNode):
+                is_formatted = True
+        elif isinstance(node, ListNode) and not is_formatted:
             yield from _mixed(checked, node.elements, node.optional)
-        elif not is_formatted and isinstance(node, MapNode):
+        elif isinstance(node, MapNode) and not is_formatted:
             optional = frozenset(i for i, entry in enumerate(node.entries) if entry.is_optional)
             yield from _mixed(checked, [entry.key for entry in node.entries], frozenset())
             yield from _mixed(checked, [entry.value for entry in node.entries], optional)
-        below = [(child, is_formatted or is_format) for child in ast.children(node)]
-        pending.extend(reversed(below))
+        if is_formatted:
+            # What is handed to format(), at any depth, may differ in type.
+            formatted.update(child.id for child in ast.children(node))
 
 
 def _bad_argument(checked: Checked, node: Call) -> Iterator[Fault]:

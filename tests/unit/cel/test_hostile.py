@@ -57,6 +57,7 @@ HOSTILE = {
     ),
     "large format": '"%.100000000f".format([1.0]).size() > 0',
     "large replacement": f'"{"a" * 5000}".replace("", "{"b" * 2000}").replace("", "c").size() > 0',
+    "chained optMap": "optional.of(1)" + ".optMap(v, v)" * 240 + ".hasValue()",
     "surrogate": "\ud800 == 1",
     "null byte": "\x00",
 }
