@@ -49,6 +49,8 @@ type features struct {
 	DerivedAttributes       bool `json:"derivedAttributes"`
 	OptionalNodeOperations  bool `json:"optionalNodeOperations"`
 	FractionalCapacityRange bool `json:"fractionalCapacityRange"`
+	// KEP-5941 isn't in 0.37: named so that all can be asked the same, without effect here.
+	SharedConsumableCapacity bool `json:"sharedConsumableCapacity"`
 }
 
 type answer struct {
@@ -99,7 +101,7 @@ func allocate(asked question) answer {
 
 	on := structured.Features{}
 	if asked.Features == nil {
-		asked.Features = &features{true, true, true, true, true, true, true, true, true, true, true}
+		asked.Features = &features{true, true, true, true, true, true, true, true, true, true, true, true}
 	}
 	f := *asked.Features
 	on.AdminAccess, on.PrioritizedList = f.AdminAccess, f.PrioritizedList
@@ -114,7 +116,7 @@ func allocate(asked question) answer {
 		EnableConsumableCapacity: f.ConsumableCapacity,
 		EnableListTypeAttributes: f.ListTypeAttributes,
 	})
-	node := &v1.Node{ObjectMeta: asked.Node.Metadata}
+	node := &v1.Node{ObjectMeta: asked.Node.Metadata, Status: asked.Node.Status}
 	allocator, err := structured.NewAllocator(
 		ctx, on, taken(asked.Allocated, f.ConsumableCapacity), classes(asked.Classes), asked.Slices, cache)
 	if err != nil {

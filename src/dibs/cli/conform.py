@@ -41,7 +41,7 @@ DEFAULT_TIMEOUT_S = 10.0
 STEPS_PER_S = 5_000
 
 _KEYS = ("id", "features", "node", "slices", "classes", "claims", "allocated", "timeout_s")
-_FEATURES = {
+FEATURES = {
     re.sub(r"_(\w)", lambda match: match[1].upper(), field.name): field.name
     for field in fields(Features)
 }
@@ -172,14 +172,15 @@ def _features(asked: object) -> Features:
         return Features()
     if not isinstance(asked, dict):
         raise Mistake(f"an object of booleans, not {_kind_of(asked)}", path="features")
-    chosen: dict[str, bool] = {}
+    # Who lists features means these and no others, as upstream's structs have it.
+    chosen = dict.fromkeys(FEATURES.values(), False)
     for name, value in asked.items():
-        if name not in _FEATURES:
-            known = ", ".join(_FEATURES)
+        if name not in FEATURES:
+            known = ", ".join(FEATURES)
             raise Mistake("unknown feature", path=f"features.{name}", remedy=f"known are {known}")
         if not isinstance(value, bool):
             raise Mistake(f"a boolean, not {_kind_of(value)}", path=f"features.{name}")
-        chosen[_FEATURES[name]] = value
+        chosen[FEATURES[name]] = value
     return Features(**chosen)
 
 

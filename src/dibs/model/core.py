@@ -33,6 +33,8 @@ class NodeSpec(Partial, frozen=True):
 class NodeStatus(Partial, frozen=True):
     capacity: Mapping[str, Quantity] = {}
     allocatable: Mapping[str, Quantity] = {}
+    # What kubelet has declared that it can do (KEP-5328).
+    declared_features: tuple[str, ...] = ()
     rest: Mapping[str, Any] = {}
 
 

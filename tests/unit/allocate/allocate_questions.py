@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dibs.cli import conform
+
 DRIVER = "gpu.example.com"
 NODE = "node-a"
 
 Tree = dict[str, object]
+
+_ALL = dict.fromkeys(conform.FEATURES, True)
 
 
 def question(given: Mapping[str, object]) -> Tree:
@@ -28,8 +32,11 @@ def question(given: Mapping[str, object]) -> Tree:
     assert isinstance(held, dict)
     return {
         "id": "case",
-        "features": dict.fromkeys(_names(given.get("without")), False),
-        "node": {"metadata": {"name": NODE, "labels": node}},
+        "features": {**_ALL, **dict.fromkeys(_names(given.get("without")), False)},
+        "node": {
+            "metadata": {"name": NODE, "labels": node},
+            "status": {"declaredFeatures": _names(given.get("declares"))},
+        },
         "slices": [_slice(number, each) for number, each in enumerate(slices)],
         "classes": [_class(name, each) for name, each in classes.items()],
         "claims": [_claim(name, each) for name, each in claims.items()],
