@@ -6,6 +6,7 @@ bug of ours: one line with how to report it, the traceback only with DIBS_DEBUG=
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import sys
@@ -41,6 +42,12 @@ def answer(arguments: Sequence[str]) -> int:
         return MISTAKE
     except BrokenPipeError:
         return CLOSED_PIPE
+    except OSError as fault:
+        # Help and conform write by themselves; a full disk is no bug there either.
+        if fault.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return report(fault)
+        output.complain(f"the output can't be written: {fault.strerror}")
+        return MISTAKE
     except Exception as bug:  # noqa: BLE001 - the one place that reports a bug
         return report(bug)
 

@@ -47,7 +47,9 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
     """Read and remark; what remains can be decided on."""
     if not paths:
         raise NO_CLUSTER
-    loaded = dump.load(paths, stdin=standard_input(paths), progress=Progress("reading").files)
+    progress = Progress("reading")
+    loaded = dump.load(paths, stdin=standard_input(paths), progress=progress.files)
+    progress.end()
     remark_on(loaded)
     unread = [str(fault) for fault in loaded.faults if fault.kind not in PASSED_OVER]
     if unread:

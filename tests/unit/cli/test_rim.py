@@ -96,11 +96,14 @@ def test_a_closed_pipe_is_quiet() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_told() -> None:
+@pytest.mark.parametrize("command", ["version", "--help", "conform"])
+def test_a_full_disk_is_told(command: str) -> None:
     with Path("/dev/full").open("w") as out:
-        done = subprocess.run([*DIBS, "version"], stdout=out, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            [*DIBS, command], input=b"{}\n", stdout=out, stderr=subprocess.PIPE, check=False
+        )
     assert done.returncode == 2
-    assert b"standard output can't be written: No space left on device" in done.stderr
+    assert b"output can't be written: No space left on device" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
