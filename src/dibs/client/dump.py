@@ -144,9 +144,9 @@ class _Told:
     done: int
     total: int
 
-    def __call__(self) -> None:
+    def __call__(self, more: int = 0) -> None:
         if self.progress:
-            self.progress(self.file, self.done, self.total)
+            self.progress(self.file, self.done + more, max(self.total, self.done + more))
 
 
 # Objects between two calls of progress: about 0.1 s.
@@ -176,7 +176,7 @@ class _Gathering:
 def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -> None:
     told()
     try:
-        parsed = documents.parse(sources.read(source, stdin))
+        parsed = documents.parse(sources.read(source, stdin), told)
     except Mistake as mistake:
         where = f"{source.path}:{mistake.path}" if mistake.path else source.path
         raise Mistake(
@@ -185,7 +185,7 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
             value=mistake.value,
             remedy=mistake.remedy,
         ) from None
-    told()
+    told(source.size)
     gathering.faults += [replace(fault, file=source.path) for fault in parsed.faults]
     if source.is_named and not parsed.documents and not parsed.faults:
         what = "standard input is empty" if source.path == sources.STDIN else "no manifest in it"
@@ -197,7 +197,7 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
         for count, member in enumerate(members, 1):
             _decode(member, document, source.path, gathering)
             if count % _STRIDE == 0:
-                told()
+                told(source.size)
 
 
 def _decode(member: Member, document: Document, file: str, gathering: _Gathering) -> None:

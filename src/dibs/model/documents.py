@@ -8,7 +8,7 @@ Where something stands is worked out only when a fault asks. What the trees mean
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -20,6 +20,10 @@ from dibs.model.yaml_reader import Place, Reading, Unreadable
 from dibs.values.mistake import Mistake
 
 Tree = object
+
+
+# A document takes 0.1 ms, however small it is.
+MAX_DOCUMENTS = 100_000
 
 
 class Position(NamedTuple):
@@ -84,11 +88,15 @@ class Parsed:
 _LIKE_JSON = re.compile(r'\s*[{\[]\s*["{\[](?!.*^---)', re.DOTALL | re.MULTILINE)
 
 
-def parse(content: bytes) -> Parsed:
+Tick = Callable[[int], None]
+
+
+def parse(content: bytes, tick: Tick = lambda done: None) -> Parsed:
     """Read all documents of one text, YAML or JSON by its first character.
 
-    Documents that say nothing (blank, only comments, null) are left out. Raises Mistake for what
-    is no text at all: binary, another encoding than UTF-8, NUL.
+    Documents that say nothing (blank, only comments, null) are left out. `tick` is called now and
+    then with the number of characters that are read. Raises Mistake for what is no text at all
+    (binary, another encoding than UTF-8, NUL) and for more than MAX_DOCUMENTS.
     """
     text = decoded(content)
     if text.lstrip(" \t\r\n").startswith(("{", "[")):
@@ -97,9 +105,12 @@ def parse(content: bytes) -> Parsed:
             return parsed
         # YAML allows more in braces: comments, bare words, a comma at the end. People write that,
         # programs do not.
-        relaxed = _yaml(text) if len(text) < _LARGE else parsed
-        return parsed if relaxed.faults and _LIKE_JSON.match(text) else relaxed
-    return _yaml(text)
+        is_like_json = bool(_LIKE_JSON.match(text))
+        if is_like_json and len(text) >= _LARGE:
+            return parsed
+        relaxed = _yaml(text, tick)
+        return parsed if relaxed.faults and is_like_json else relaxed
+    return _yaml(text, tick)
 
 
 _GZIP = b"\x1f\x8b"
@@ -168,29 +179,38 @@ def _json_stream(text: str) -> Parsed:
 _LARGE = 128 * 1024
 
 
-def _yaml(text: str) -> Parsed:
+def _yaml(text: str, tick: Tick) -> Parsed:
     documents: list[Document] = []
     faults: list[Fault] = []
     is_large = len(text) >= _LARGE
-    for piece in split(text):
+    done = 0
+    for count, piece in enumerate(split(text)):
+        tick(done)
+        if count == MAX_DOCUMENTS:
+            raise Mistake(
+                f"more than {MAX_DOCUMENTS} documents in one text",
+                path=f"{piece.line}:1",
+                remedy="split it, or use one List",
+            )
         try:
-            document = _yaml_document(piece, is_large)
+            document = _yaml_document(piece, is_large, tick, done)
         except Unreadable as fault:
             faults.append(_syntax(fault, piece.line))
         else:
             if document.tree is not None:
                 documents.append(document)
+        done += len(piece.text)
     return Parsed(tuple(documents), tuple(faults))
 
 
-def _yaml_document(piece: Piece, is_large: bool) -> Document:
+def _yaml_document(piece: Piece, is_large: bool, tick: Tick, done: int) -> Document:
     document = Document(None, piece.text, piece.line, follows_end=piece.follows_end)
     if is_large:
         try:
             return replace(document, tree=yaml_dump.read(piece.text))
         except ValueError:
             pass
-    reading = yaml_reader.read(piece.text)
+    reading = yaml_reader.read(piece.text, tick=lambda more: tick(done + more))
     return _with_faults(replace(document, tree=reading.tree), reading)
 
 

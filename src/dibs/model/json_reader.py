@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dibs.model.yaml_reader import Place, Reading, Repeat, Steps, Unreadable
+from dibs.model.yaml_reader import MAX_REPEATS, Place, Reading, Repeat, Steps, Unreadable
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(r'"[ \t\r\n]*:')
@@ -187,7 +187,7 @@ class _Survey:
             return
         column = start - self.line_start + 1
         self.key = (string, self.line, column)
-        if string in frame.first_lines:
+        if string in frame.first_lines and len(self.reading.repeats) < MAX_REPEATS:
             first = frame.first_lines[string]
             repeat = Repeat((*frame.steps, string), self.line, column, first)
             self.reading.repeats.append(repeat)

@@ -17,6 +17,8 @@ from dibs.model import scalars
 MAX_DEPTH = 200
 # What aliases may add up to, in nodes: ten anchors of ten aliases each would be 10^10.
 MAX_ALIASED = 200_000
+# More repeated keys of one document are not told one by one.
+MAX_REPEATS = 1000
 
 Steps = tuple[str | int, ...]
 
@@ -65,12 +67,23 @@ class Reading:
     places: dict[Steps, Place] = field(default_factory=dict)
 
 
-def read(text: str, *, with_places: bool = False) -> Reading:
-    """Read the one document in `text`. Raises Unreadable; lines count from 1 in `text`."""
+# Events between two calls of `tick`: about 0.2 s.
+_STRIDE = 50_000
+
+
+def read(
+    text: str, *, with_places: bool = False, tick: Callable[[int], None] | None = None
+) -> Reading:
+    """Read the one document in `text`. Raises Unreadable; lines count from 1 in `text`.
+
+    `tick` is called now and then with the number of characters that are read.
+    """
     reading = Reading()
     builder = _Builder(reading, with_places)
-    for event in _events(text):
+    for count, event in enumerate(_events(text), 1):
         builder.take(event)
+        if tick and count % _STRIDE == 0:
+            tick(event.end_mark.index)
     return reading
 
 
@@ -195,7 +208,7 @@ class _Builder:
         if not isinstance(key, str):
             return
         first = mapping.first_lines.setdefault(key, line)
-        if key in mapping.node:
+        if key in mapping.node and len(self.reading.repeats) < MAX_REPEATS:
             self.reading.repeats.append(Repeat((*mapping.steps, key), line, column, first))
 
     def put(self, value: object, size: int, event: Any) -> None:

@@ -127,7 +127,9 @@ def test_progress_is_told_before_each_file(folder: Path) -> None:
     dump.load(paths, stdin=io.BytesIO(), progress=lambda *at: told.append(at))
     size = len(NODE) - 1
     assert told[0] == (paths[0], 0, 2 * size)
-    assert told[-1] == (paths[1], size, 2 * size)
+    assert (paths[1], size, 2 * size) in told
+    assert told[-1] == (paths[1], 2 * size, 2 * size)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
 def test_paths_that_are_not_there(folder: Path) -> None:
