@@ -17,6 +17,7 @@ from dibs.model.objects import (
     DeviceRequestAllocationResult,
     DeviceSelector,
     DeviceSubRequest,
+    DeviceTaint,
     ExactDeviceRequest,
     ResourceClaim,
 )
@@ -25,7 +26,7 @@ from dibs.schedule import fit
 from dibs.schedule.plan import ClaimUse
 from dibs.schedule.snapshot import Snapshot, key_of
 from dibs.schedule.state import State
-from dibs.supply import node_selectors
+from dibs.supply import node_selectors, taints
 from dibs.supply.identity import DeviceId
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
@@ -44,11 +45,17 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One device of an allocation. `candidate` is None when it isn't published any more."""
+    """One device of an allocation. `candidate` is None when it isn't published any more.
+
+    `sharers` are other claims that have a grip on it, `taint` one that came since and that the
+    claim does not tolerate.
+    """
 
     result: DeviceRequestAllocationResult
     candidate: Candidate | None
     matches: tuple[Match, ...]
+    sharers: tuple[str, ...] = ()
+    taint: DeviceTaint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +87,26 @@ def grants(claim: ResourceClaim, state: State) -> tuple[Grant, ...]:
     }
     found = []
     for result in allocation.devices.results:
-        candidate = published.get(DeviceId(result.driver, result.pool, result.device))
-        matches = tuple(matched(claim, result.request, candidate, state.snapshot))
-        found.append(Grant(result, candidate, matches))
+        id_ = DeviceId(result.driver, result.pool, result.device)
+        candidate = published.get(id_)
+        found.append(
+            Grant(
+                result,
+                candidate,
+                tuple(matched(claim, result.request, candidate, state.snapshot)),
+                sharers_of(id_, claim, state),
+                taints.first_untolerated(candidate.blocking, result.tolerations)
+                if candidate
+                else None,
+            )
+        )
     return tuple(found)
+
+
+def sharers_of(device: DeviceId, claim: ResourceClaim, state: State) -> tuple[str, ...]:
+    own = str(key_of(claim.metadata))
+    holders = (holder.claim for holder in state.ledger.held(device).holders)
+    return tuple(dict.fromkeys(holder for holder in holders if holder != own))
 
 
 def matched(
@@ -219,7 +242,17 @@ def device_tree(grant: Grant, with_expressions: bool) -> Tree:
         )
         if kind:
             about.insert(1, kind)
+    if grant.sharers:
+        others = words.listed(grant.sharers, 6)
+        children.append(Tree(f"held by other claims too: {others}", tone="faint"))
+    if grant.taint:
+        children.append(Tree(tainted_since(grant.taint), tone="bad"))
     return Tree(", ".join(about), tuple(children), label=result.device, tone="good")
+
+
+def tainted_since(taint: DeviceTaint) -> str:
+    text = f"it has a taint by now that the claim does not tolerate: {taints.text_of(taint)}"
+    return f"{text}; its Pods are being evicted" if taint.effect == "NoExecute" else text
 
 
 def expression(match: Match, is_wanted: bool) -> tuple[Tree, ...]:

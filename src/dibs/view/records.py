@@ -22,6 +22,7 @@ from dibs.schedule.plan import (
 )
 from dibs.schedule.snapshot import key_of
 from dibs.schedule.state import State
+from dibs.supply import taints
 from dibs.view import granted
 from dibs.view.why import Account
 
@@ -160,6 +161,8 @@ def device(grant: granted.Grant) -> Record:
         "pool": result.pool,
         "device": result.device,
         "published": grant.candidate is not None,
+        "sharedWith": list(grant.sharers),
+        "taint": taints.text_of(grant.taint) if grant.taint else "",
         "share": result.share_id or "",
         "consumed": {name: str(value) for name, value in result.consumed_capacity.items()},
         "adminAccess": bool(result.admin_access),
