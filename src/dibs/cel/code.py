@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dibs.cel import runtime
 from dibs.cel.prices import LIMIT
 from dibs.cel.runtime import CostLimitExceeded, Value
 
@@ -26,6 +27,7 @@ class Run:
         self.cost = 0
         # The cost recorded when the limit broke the run off.
         self.figure = 0
+        runtime.renew()
 
     def charge(self, amount: int) -> None:
         """Charge several units as one step. Raises `CostLimitExceeded`."""

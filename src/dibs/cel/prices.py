@@ -75,7 +75,9 @@ _OPAQUE = frozenset(
 
 
 def _size(values: Values, position: int = 0) -> int:
-    return runtime.size_of(values[position])
+    """The size where a library looks, to which an optional is a single thing."""
+    value = values[position]
+    return 1 if type(value) is runtime.Optional else runtime.size_of(value)
 
 
 def _read(values: Values) -> int:
@@ -86,8 +88,19 @@ def _read_twice(values: Values) -> int:
     return math.ceil(_size(values) * 0.2)
 
 
+def _found(values: Values) -> int:
+    return tenth(_size(values) + 1) * math.ceil(_size(values, 1) * 0.25)
+
+
+# Standard functions see the content of an optional.
+
+
+def _read_within(values: Values) -> int:
+    return tenth(runtime.size_of(values[0]))
+
+
 def _sum(values: Values) -> int:
-    return tenth(_size(values) + _size(values, 1))
+    return tenth(runtime.size_of(values[0]) + runtime.size_of(values[1]))
 
 
 def _compared(values: Values) -> int:
@@ -99,15 +112,16 @@ def _equal(values: Values) -> int:
 
 
 def _in_list(values: Values) -> int:
-    return _size(values, 1)
+    return runtime.size_of(values[1])
 
 
 def _contains(values: Values) -> int:
-    return tenth(_size(values)) * tenth(_size(values, 1))
+    return tenth(runtime.size_of(values[0])) * tenth(runtime.size_of(values[1]))
 
 
 def _matched(values: Values) -> int:
-    return tenth(_size(values) + 1) * math.ceil(_size(values, 1) * 0.25)
+    pattern = math.ceil(runtime.size_of(values[1]) * 0.25)
+    return tenth(runtime.size_of(values[0]) + 1) * pattern
 
 
 def _joined(values: Values, result: Value) -> int:
@@ -125,6 +139,8 @@ def _traversed(values: Values) -> int:
         elif kind is bytes:
             total += int(len(value) * 0.1)
         elif kind is tuple:
+            # Empty lists add nothing and can be many where lists share their parts.
+            runtime.spend(len(value))
             pending.extend(value)
         elif isinstance(value, runtime.Map):
             pending.extend(runtime.keys_of(value))
@@ -219,11 +235,11 @@ _BY_OVERLOAD: dict[str, Price] = {
     "add_bytes": Price(_sum),
     "in_list": Price(_in_list),
     "contains_string": Price(_contains),
-    "starts_with_string": Price(_read),
-    "ends_with_string": Price(_read),
+    "starts_with_string": Price(_read_within),
+    "ends_with_string": Price(_read_within),
     "matches_string": Price(_matched),
-    "string_to_bytes": Price(_read),
-    "bytes_to_string": Price(_read),
+    "string_to_bytes": Price(_read_within),
+    "bytes_to_string": Price(_read_within),
     "cidr_contains_ip_string": _with_text(_contains_ip),
     "cidr_contains_cidr_string": _with_text(_contains_cidr),
     **{
@@ -235,8 +251,8 @@ _BY_OVERLOAD: dict[str, Price] = {
 
 # By name, where one overload is left.
 _BY_SINGLE: dict[str, Price] = {
-    "strings.quote": Price(_read),
-    "format": Price(_read),
+    "strings.quote": Price(_read_within),
+    "format": Price(_read_within),
     "lists.range": Price(_counted),
     "slice": Price(of_result=_sliced),
     "reverse": Price(_reversed),
@@ -252,8 +268,8 @@ _BY_SINGLE: dict[str, Price] = {
 _BY_NAME: dict[str, Price] = {
     "_==_": Price(_equal),
     "_!=_": Price(_compared),
-    "find": Price(_matched),
-    "findAll": Price(_matched),
+    "find": Price(_found),
+    "findAll": Price(_found),
     **dict.fromkeys(
         (
             *("lowerAscii", "upperAscii", "trim", "substring", "url", "quantity", "isQuantity"),

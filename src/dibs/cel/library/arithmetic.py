@@ -37,18 +37,23 @@ def add_uint(left: UInt, right: UInt) -> UInt:
     return _uint(left + right)
 
 
+def _bounded(size: int) -> None:
+    """Ask before text of that size is made."""
+    runtime.spend_on_text(runtime.bounded_count(size, runtime.MOST_CHARACTERS))
+
+
 def add_string(left: str, right: str) -> str:
-    runtime.bounded_count(len(left) + len(right), runtime.MOST_CHARACTERS)
+    _bounded(len(left) + len(right))
     return left + right
 
 
 def add_bytes(left: bytes, right: bytes) -> bytes:
-    runtime.bounded_count(len(left) + len(right), runtime.MOST_CHARACTERS)
+    _bounded(len(left) + len(right))
     return left + right
 
 
 def add_list(left: tuple[Value, ...], right: tuple[Value, ...]) -> tuple[Value, ...]:
-    runtime.bounded_count(len(left) + len(right))
+    runtime.spend(runtime.bounded_count(len(left) + len(right)) // 64)
     return left + right
 
 

@@ -49,6 +49,7 @@ def int_of_double(number: float) -> int:
 
 
 def int_of_string(text: str) -> int:
+    runtime.spend_on_text(len(text))
     if _INT.fullmatch(text):
         number = int(text) if len(text) < 100 else int(text[0] + text[-20:].lstrip("+-"))
         if runtime.LEAST_INT <= number <= runtime.MOST_INT:
@@ -79,6 +80,7 @@ def uint_of_double(number: float) -> UInt:
 
 
 def uint_of_string(text: str) -> UInt:
+    runtime.spend_on_text(len(text))
     if found := _UINT.fullmatch(text):
         number = int(found[1])
         if number <= runtime.MOST_UINT:
@@ -89,6 +91,7 @@ def uint_of_string(text: str) -> UInt:
 def double_of_string(text: str) -> float:
     """Read a decimal, a C hexadecimal, inf or nan. A number too large for a double is an error."""
     number = math.inf
+    runtime.spend_on_text(60 * len(text))
     text = _UNDERSCORE.sub("", text)
     if _DECIMAL.fullmatch(text):
         number = float(text)

@@ -127,6 +127,7 @@ def formatted(pattern: str, args: tuple[Value, ...]) -> str:
                 piece = written_as(letter, precision, args[used])
                 used += 1
             written.append(piece)
+            runtime.spend_on_text(len(piece))
             size = runtime.bounded_count(size + len(piece), runtime.MOST_CHARACTERS)
     except BadFormat as bad:
         raise EvaluationError(str(bad)) from None
@@ -231,9 +232,13 @@ class _Literals:
             raise EvaluationError("error during formatting: the value is nested too deeply")
         text = self._literal(value, depth)
         if type(value) not in (tuple, Map, DefaultMap):
-            self.size += len(text) + 2
-            runtime.bounded_count(self.size, runtime.MOST_CHARACTERS)
+            self._count(len(text) + 2)
         return text
+
+    def _count(self, characters: int) -> None:
+        self.size += characters
+        runtime.bounded_count(self.size, runtime.MOST_CHARACTERS)
+        runtime.spend(4)
 
     def _literal(self, value: Value, depth: int) -> str:
         match value:
@@ -256,8 +261,7 @@ class _Literals:
             case runtime.TypeValue():
                 return value.name
             case tuple():
-                self.size += 2
-                runtime.bounded_count(self.size, runtime.MOST_CHARACTERS)
+                self._count(2)
                 return f"[{', '.join(self.written(item, depth + 1) for item in value)}]"
             case Map():
                 return self._map(value, depth)
@@ -265,8 +269,7 @@ class _Literals:
         raise EvaluationError(f"error during formatting: no formatting function for {name}")
 
     def _map(self, value: Map, depth: int) -> str:
-        self.size += 2
-        runtime.bounded_count(self.size, runtime.MOST_CHARACTERS)
+        self._count(2)
         pairs = []
         for key, item in zip(runtime.keys_of(value), value.values(), strict=True):
             if type(key) not in (str, bool, int, UInt):

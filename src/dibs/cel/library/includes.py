@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dibs.cel import runtime
 from dibs.cel.declare import Library, member
-from dibs.cel.runtime import EvaluationError, Steps, Value
+from dibs.cel.runtime import EvaluationError, Value
 from dibs.cel.types import BOOL, DYN
 
 # resource.k8s.io: the most values an attribute can have.
@@ -19,11 +19,10 @@ def includes(target: Value, wanted: Value) -> bool:
 
     What does not compare is unequal. Raises once the search reaches a 49th element.
     """
-    steps = Steps()
     if type(target) is not tuple:
-        return runtime.equal_within(target, wanted, steps)
+        return runtime.same(target, wanted)
     for item in target[:_MOST_VALUES]:
-        if runtime.equal_within(item, wanted, steps):
+        if runtime.same(item, wanted):
             return True
     if len(target) > _MOST_VALUES:
         raise EvaluationError(

@@ -15,7 +15,6 @@ from dibs.cel.library import arithmetic
 from dibs.cel.runtime import (
     Duration,
     EvaluationError,
-    Steps,
     UInt,
     Value,
     comparing,
@@ -111,17 +110,15 @@ def _require_comparable(items: tuple[Value, ...], name: str) -> None:
 
 def index_of(items: tuple[Value, ...], wanted: Value) -> int:
     """The first position of an equal element, or -1."""
-    steps = Steps()
     for position, item in enumerate(items):
-        if runtime.equal_within(item, wanted, steps):
+        if runtime.same(item, wanted):
             return position
     return -1
 
 
 def last_index_of(items: tuple[Value, ...], wanted: Value) -> int:
-    steps = Steps()
     for position in range(len(items) - 1, -1, -1):
-        if runtime.equal_within(items[position], wanted, steps):
+        if runtime.same(items[position], wanted):
             return position
     return -1
 
@@ -134,6 +131,7 @@ def slice_of(items: tuple[Value, ...], start: int, end: int) -> tuple[Value, ...
         raise EvaluationError(f"cannot slice({start}, {end}), {reason}")
     if end > len(items):
         raise EvaluationError(f"cannot slice({start}, {end}), list is length {len(items)}")
+    runtime.spend((end - start) // 64)
     return items[start:end]
 
 
@@ -143,10 +141,9 @@ def flatten(items: Value, depth: int = 1) -> tuple[Value, ...]:
         raise runtime.no_overload(f"{runtime.type_name(items)}.flatten()")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
-    steps = Steps()
     while depth > 0 and any(type(item) is tuple for item in items):
         size = sum(len(item) if type(item) is tuple else 1 for item in items)
-        steps.take(runtime.bounded_count(size) + len(items))
+        runtime.spend(runtime.bounded_count(size) + len(items))
         items = tuple(
             inner for item in items for inner in (item if type(item) is tuple else (item,))
         )
@@ -168,6 +165,7 @@ def sort_by_keys(items: tuple[Value, ...], keys: tuple[Value, ...]) -> tuple[Val
         )
     if not items:
         return items
+    runtime.spend(2 * len(items))
     kind = type(keys[0])
     if kind not in comparing.ORDERED and kind is not float:
         raise EvaluationError("list elements must be comparable")
@@ -182,22 +180,24 @@ def distinct(items: tuple[Value, ...]) -> tuple[Value, ...]:
     kind = type(items[0]) if items else str
     is_hashable = kind in comparing.PLAIN and kind is not float
     if is_hashable and all(type(item) is kind for item in items):
+        runtime.spend(len(items) // 2)
         return tuple(dict.fromkeys(items))
-    steps = Steps()
     kept: list[Value] = []
     for item in items:
-        if not any(runtime.equal_within(item, other, steps) for other in kept):
+        if not any(runtime.same(item, other) for other in kept):
             kept.append(item)
     return tuple(kept)
 
 
 def reverse(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    runtime.spend(len(items) // 64)
     return items[::-1]
 
 
 def count_up(count: int) -> tuple[int, ...]:
     """0 … count-1."""
-    return tuple(range(runtime.bounded_count(count)))
+    runtime.spend(runtime.bounded_count(count) // 16 if count > 0 else 0)
+    return tuple(range(count))
 
 
 def _per_type(

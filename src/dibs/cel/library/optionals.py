@@ -61,6 +61,7 @@ def last(items: tuple[Value, ...]) -> Optional:
 
 def unwrap(items: tuple[Value, ...]) -> tuple[Value, ...]:
     """The values that are there, in order."""
+    runtime.spend(len(items) // 4)
     for item in items:
         if type(item) is not Optional:
             raise EvaluationError(f"value {runtime.as_text(item)} is not optional")

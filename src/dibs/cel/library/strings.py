@@ -58,15 +58,24 @@ def last_index_of(text: str, wanted: str, start: int | None = None) -> int:
     if not wanted:
         return len(text) if start is None else start
     if start is None:
-        return text.rfind(wanted)
+        return _find_back(text, wanted)
     if start < 0:
         raise _outside(start)
     # A start behind the end finds nothing, not even what a smaller start would.
-    return text.rfind(wanted, 0, start + len(wanted)) if start < len(text) else -1
+    return _find_back(text[: start + len(wanted)], wanted) if start < len(text) else -1
+
+
+def _find_back(text: str, wanted: str) -> int:
+    # Python's rfind takes the product of both lengths; its find, the sum.
+    if len(text) * len(wanted) < 100_000:
+        return text.rfind(wanted)
+    found = text[::-1].find(wanted[::-1])
+    return len(text) - found - len(wanted) if found >= 0 else -1
 
 
 def join(items: tuple[Value, ...], separator: str = "") -> str:
     total = len(separator) * len(items)
+    runtime.spend(len(items) // 2)
     for item in items:
         if type(item) is not str:
             raise runtime.no_overload("join")
@@ -123,6 +132,7 @@ def trim(text: str) -> str:
 
 def quote(text: str) -> str:
     """The text as a CEL literal."""
+    runtime.spend_on_text(10 * len(text))
     return f'"{text.translate(_ESCAPES)}"'
 
 

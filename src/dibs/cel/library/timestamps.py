@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dibs.cel import runtime
 from dibs.cel.declare import Library, Overload, member
 from dibs.cel.runtime import Duration, EvaluationError, Timestamp, times
 from dibs.cel.types import DURATION, INT, STRING, TIMESTAMP
@@ -47,6 +48,8 @@ def _offset_s(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def _zone(name: str) -> ZoneInfo:
+    # A name that is not known is looked for in the file system each time.
+    runtime.spend(400)
     try:
         # The pattern keeps file names such as "../../etc/passwd" from being tried.
         if len(name) <= 100 and _ZONE.fullmatch(name):

@@ -11,7 +11,7 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
 from dibs.cel.declare import Library, function, member
-from dibs.cel.runtime import URL, EvaluationError, Map, bounded_count, texts
+from dibs.cel.runtime import URL, EvaluationError, Map, bounded_count, spend, texts
 from dibs.cel.types import BOOL, STRING, list_of, map_of
 from dibs.cel.types import URL as URL_TYPE
 from dibs.values.quoted import quoted
@@ -25,6 +25,7 @@ _VALID_PATH_CHARS: Final = frozenset(f"{_UNRESERVED}$&+,/:;=@!'()*[]%".encode())
 _USERINFO: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(rb"%([0-9a-fA-F]{2})?")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _PORT: Final = re.compile(r"(:[0-9]*)?")
 
 
@@ -34,7 +35,8 @@ class BadURL(Exception):
 
 def parse(text: str) -> URL:
     """Read an absolute URL or path. Raises BadURL."""
-    if any(char < " " or char == "\x7f" for char in text):
+    spend(len(text) // 4)
+    if _CONTROL.search(text):
         raise BadURL("net/url: invalid control character in URL")
     if not text:
         raise BadURL("empty url")
@@ -191,6 +193,7 @@ def escaped_path(location: URL) -> str:
 
 def query(location: URL) -> Map:
     """Each name with its values, in the order written; parts that cannot be read are left out."""
+    spend(len(location.query))
     found: dict[str, list[str]] = {}
     for part in location.query.split("&"):
         if not part or ";" in part:

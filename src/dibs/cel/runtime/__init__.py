@@ -15,13 +15,13 @@ from dibs.cel.runtime.access import (
     size_of,
     verdict,
 )
-from dibs.cel.runtime.comparing import compare, contains, equal, equal_within
+from dibs.cel.runtime.comparing import compare, contains, equal, same
+from dibs.cel.runtime.effort import renew, spend, spend_on_text
 from dibs.cel.runtime.errors import (
     MOST_CHARACTERS,
     MOST_ELEMENTS,
     CostLimitExceeded,
     EvaluationError,
-    Steps,
     bounded_count,
     bounded_text,
     no_overload,
@@ -74,7 +74,6 @@ __all__ = [
     "Optional",
     "Quantity",
     "Semver",
-    "Steps",
     "Timestamp",
     "TypeValue",
     "UInt",
@@ -85,7 +84,6 @@ __all__ = [
     "compare",
     "contains",
     "equal",
-    "equal_within",
     "find",
     "find_optional",
     "fits",
@@ -97,8 +95,12 @@ __all__ = [
     "keys_of",
     "lookup",
     "no_overload",
+    "renew",
+    "same",
     "shown",
     "size_of",
+    "spend",
+    "spend_on_text",
     "to_text",
     "type_name",
     "verdict",

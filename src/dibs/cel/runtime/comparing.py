@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from dibs.cel.runtime.errors import EvaluationError, Steps, no_overload
+from dibs.cel.runtime.effort import spend
+from dibs.cel.runtime.errors import EvaluationError, no_overload
 from dibs.cel.runtime.values import (
     CIDR,
     IP,
@@ -41,17 +42,17 @@ def equal(left: Value, right: Value) -> bool:
     kind = type(left)
     if kind is type(right) and kind in PLAIN:
         return left == right  # type: ignore[no-any-return]
-    return _equal(left, right, Steps())
+    return _equal(left, right)
 
 
-def equal_within(left: Value, right: Value, steps: Steps) -> bool:
-    """`equal` for use in a loop: elements that do not compare are unequal, the work is counted."""
+def same(left: Value, right: Value) -> bool:
+    """`equal` for use in a loop: what does not compare is unequal, and the work is counted."""
     kind = type(left)
-    steps.take(1)
+    spend(1)
     if kind is type(right) and kind in PLAIN:
         return left == right  # type: ignore[no-any-return]
     try:
-        return _equal(left, right, steps)
+        return _equal(left, right)
     except EvaluationError as error:
         if error.text == "no such overload":
             return False
@@ -62,48 +63,63 @@ def contains(items: tuple[Value, ...], wanted: Value) -> bool:
     """`wanted in items`: an element that does not compare is no match, never an error."""
     kind = type(wanted)
     if kind is str:
-        # Python's search would call a custom __eq__ for foreign elements only; a str has none.
+        # Nothing but an equal string is equal to a string, so Python may search.
+        if len(items) > 100:
+            spend(len(items) // 8)
         return wanted in items
-    steps = Steps()
-    return any(equal_within(item, wanted, steps) for item in items)
+    return any(same(item, wanted) for item in items)
 
 
-def _equal(left: Value, right: Value, steps: Steps) -> bool:
+def _equal(left: Value, right: Value) -> bool:
     """Compare without recursion: values nest as deep as expressions do."""
     pending: list[tuple[Value, Value]] = [(left, right)]
+    # Two values that meet again need not be compared again: shared parts are met 2^n times.
+    met: set[tuple[int, int]] = set()
     is_top = True
     while pending:
         left, right = pending.pop()
         kind, other = type(left), type(right)
         if kind is other and kind in PLAIN:
-            same = left == right
+            alike = left == right
         elif left is None or right is None:
-            same = False
+            alike = False
         elif kind in NUMBERS and other in NUMBERS:
-            same = compare_numbers(left, right) == 0
-        elif kind is tuple and other is tuple:
-            same = len(left) == len(right)
-            if same:
-                steps.take(len(left))
-                pending.extend(zip(left, right, strict=True))
-        elif kind in MAPS and other in MAPS:
-            same = len(left) == len(right)
-            if same:
-                steps.take(len(left))
-                same = _pair_up(left, right, pending)
-        elif kind is Optional and other is Optional:
-            same = left.present == right.present
-            if same and left.present:
-                pending.append((left.value, right.value))
+            alike = compare_numbers(left, right) == 0
+        elif kind in _NESTED and other in _NESTED:
+            pair = (id(left), id(right))
+            alike = pair in met or _unfold(left, right, pending)
+            met.add(pair)
         else:
             # Only the outermost pair is an error; inside a list or map it is a difference.
             if kind in OPAQUE and is_top:
                 raise no_overload()
-            same = False
-        if not same:
+            alike = False
+        if not alike:
             return False
         is_top = False
     return True
+
+
+_NESTED: Final = frozenset((tuple, Map, DefaultMap, Optional))
+
+
+def _unfold(left: Value, right: Value, pending: list[tuple[Value, Value]]) -> bool:
+    """Add to what is pending what must be equal for these two to be; False if they never are."""
+    kind, other = type(left), type(right)
+    if kind is tuple and other is tuple:
+        if len(left) == len(right):
+            spend(len(left))
+            pending.extend(zip(left, right, strict=True))
+            return True
+    elif kind in MAPS and other in MAPS:
+        if len(left) == len(right):
+            spend(len(left))
+            return _pair_up(left, right, pending)
+    elif kind is Optional and other is Optional and left.present == right.present:
+        if left.present:
+            pending.append((left.value, right.value))
+        return True
+    return False
 
 
 def _pair_up(left: Map, right: Map, pending: list[tuple[Value, Value]]) -> bool:

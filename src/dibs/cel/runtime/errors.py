@@ -5,12 +5,10 @@ Whether an error is absorbed by `&&` and `||` is the compiler's matter; texts ar
 
 from __future__ import annotations
 
-# Strings, lists and the steps of one call stay below these. They lie above anything the cost
-# limit of 1 000 000 can pay for (a character costs 0.1, a list element 1), so no expression that
-# upstream completes is refused here; what is refused would have eaten memory or minutes.
-MOST_CHARACTERS = 10_000_000
+# Strings and lists stay below these. They lie above anything the cost limit of 1 000 000 can pay
+# for (a list element costs 1) or a selector has use for; what is refused would eat memory.
+MOST_CHARACTERS = 1_000_000
 MOST_ELEMENTS = 1_000_000
-MOST_STEPS = 2_000_000
 
 
 class EvaluationError(Exception):
@@ -28,20 +26,6 @@ class CostLimitExceeded(EvaluationError):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
-
-
-class Steps:
-    """Counts down the work of one call whose price upstream does not bound (deep equality)."""
-
-    __slots__ = ("left",)
-
-    def __init__(self, most: int = MOST_STEPS) -> None:
-        self.left = most
-
-    def take(self, count: int) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise CostLimitExceeded
 
 
 def no_overload(name: str = "") -> EvaluationError:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from dibs.cel.runtime import times
+from dibs.cel.runtime.effort import spend_on_text
 from dibs.cel.runtime.errors import EvaluationError, no_overload
 from dibs.cel.runtime.naming import shown, type_name
 from dibs.cel.runtime.values import CIDR, IP, Duration, Timestamp, UInt, Value
@@ -89,6 +90,7 @@ def shortest_digits(number: float) -> tuple[str, int]:
 
 def decoded(data: bytes) -> str:
     """Bytes as a string. Raises where they are no UTF-8."""
+    spend_on_text(len(data))
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -97,4 +99,5 @@ def decoded(data: bytes) -> str:
 
 def encoded(text: str) -> bytes:
     """A string as UTF-8; a lone surrogate, which only broken input has, becomes three bytes."""
+    spend_on_text(len(text))
     return text.encode("utf-8", "surrogatepass")
