@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Compatibility groups (KEP-5963). A device that declares none goes only with others of that kind:
+# these form a group of their own, under a name that no driver can give.
+Groups = frozenset[str]
+NO_GROUPS: Groups = frozenset([""])
+
 
 class PoolId(NamedTuple):
     driver: str
@@ -15,6 +20,13 @@ class PoolId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.driver}/{self.name}"
+
+
+class CounterSetId(NamedTuple):
+    """What one card has to give (KEP-4815): its name is scoped to the pool."""
+
+    pool: PoolId
+    name: str
 
 
 class CounterId(NamedTuple):

@@ -18,7 +18,7 @@ from dibs.model.meta import NodeSelector
 from dibs.model.objects import CounterSet, Device, DeviceTaint, ResourceSlice
 from dibs.supply import node_selectors, taints
 from dibs.supply.features import ALL, Features
-from dibs.supply.identity import CounterId, DeviceId, PoolId
+from dibs.supply.identity import NO_GROUPS, CounterId, CounterSetId, DeviceId, Groups, PoolId
 from dibs.values.mistake import Mistake
 from dibs.values.quantity import Quantity
 
@@ -38,6 +38,10 @@ class Candidate:
     is_shareable: bool = False
     # What it draws from which counters, once it is held (KEP-4815).
     draws: tuple[tuple[CounterId, Quantity], ...] = ()
+    # From which counters each pick draws as much as it wants of which capacity (KEP-5941).
+    meters: tuple[tuple[CounterId, str], ...] = ()
+    # How it may be used beside others of its counter sets (KEP-5963).
+    groups: tuple[tuple[CounterSetId, Groups], ...] = ()
 
     @property
     def pool(self) -> PoolId:
@@ -111,6 +115,8 @@ class Supply:
             by_pool[pool].append(listing)
             if not features.partitionable_devices and _needs_partitions(listing.slice):
                 continue  # still counted for completeness
+            if not features.compatibility_groups and _is_grouped(listing.slice):
+                continue  # and not counted: see _build
             if spec.node_name:
                 on_node[spec.node_name].append(listing)
             else:
@@ -168,6 +174,8 @@ def _listing(place: int, slice_: ResourceSlice, features: Features) -> Listing:
             taints.blocking(device.taints) if features.device_taints else (),
             bool(device.allow_multiple_allocations) and features.consumable_capacity,
             _draws(pool_of(slice_), device) if features.partitionable_devices else (),
+            _meters(pool_of(slice_), device) if features.partitionable_devices else (),
+            _groups(pool_of(slice_), device) if features.partitionable_devices else (),
         )
         for device in spec.devices
     )
@@ -179,6 +187,31 @@ def _draws(pool: PoolId, device: Device) -> tuple[tuple[CounterId, Quantity], ..
         (CounterId(pool, draw.counter_set, name), amount.value or ZERO)
         for draw in device.consumes_counters
         for name, amount in draw.counters.items()
+        if amount.value_from is None
+    )
+
+
+def _meters(pool: PoolId, device: Device) -> tuple[tuple[CounterId, str], ...]:
+    return tuple(
+        (CounterId(pool, draw.counter_set, name), amount.value_from.capacity_key)
+        for draw in device.consumes_counters
+        for name, amount in draw.counters.items()
+        if amount.value_from is not None
+    )
+
+
+def _groups(pool: PoolId, device: Device) -> tuple[tuple[CounterSetId, Groups], ...]:
+    return tuple(
+        (CounterSetId(pool, draw.counter_set), Groups(draw.compatibility_groups) or NO_GROUPS)
+        for draw in device.consumes_counters
+    )
+
+
+def _is_grouped(slice_: ResourceSlice) -> bool:
+    return any(
+        draw.compatibility_groups
+        for device in slice_.spec.devices
+        for draw in device.consumes_counters
     )
 
 
@@ -236,8 +269,14 @@ def _build(
         if newest > generation:
             text = f"generation {generation} seen here, generation {newest} elsewhere"
             return _faulty(pool, generation, "obsolete", text)
+        if not features.compatibility_groups:
+            # Who can't tell what goes with what leaves the pool alone, so that the answer doesn't
+            # depend on the order of allocation (KEP-5963): without these slices it is incomplete.
+            everywhere = [each for each in everywhere if not _is_grouped(each.slice)]
         if len(everywhere) != announced:
             text = f"{len(everywhere)} of {announced} slices, generation {generation}"
+            if not features.compatibility_groups and any(_is_grouped(e.slice) for e in published):
+                text += "; those with compatibility groups, which are switched off, don't count"
             return _faulty(pool, generation, "incomplete", text)
     return _checked(pool, current, everywhere, features)
 
