@@ -39,9 +39,11 @@ ORDERED: Final = frozenset((str, int, bool, bytes, UInt, Timestamp, Duration))
 
 def equal(left: Value, right: Value) -> bool:
     """`left == right`. Raises `no such overload` for an opaque left beside another type."""
-    kind = type(left)
-    if kind is type(right) and kind in PLAIN:
+    kind, other = type(left), type(right)
+    if kind is other and kind in PLAIN:
         return left == right  # type: ignore[no-any-return]
+    if kind in NUMBERS and other in NUMBERS:
+        return compare_numbers(left, right) == 0
     return _equal(left, right)
 
 
