@@ -16,8 +16,8 @@ import pytest
 
 from dibs.cli.main import main
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-READMES = sorted(EXAMPLES.glob("*/README.md"))
+ROOT = Path(__file__).parents[2]
+READMES = [ROOT / "README.md", *sorted((ROOT / "examples").glob("*/README.md"))]
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 
 
