@@ -288,7 +288,10 @@ def _is_doubtful(event: Any) -> bool:
 
 def _value(event: Any) -> scalars.Scalar:
     text = str(event.value)
-    if event.tag is not None and event.tag != "!":
+    if event.tag == "!":
+        # "Not specific" is the tag of what stands in quotes.
+        return text
+    if event.tag is not None:
         return scalars.tagged(text, event.tag)
     return scalars.plain(text) if event.implicit[0] else text
 
