@@ -35,9 +35,12 @@ _GONE_VERSIONS = ("v1alpha1", "v1alpha2", "v1alpha3")
 
 def identify(tree: object, api_version: str, name: str) -> Named:
     if not isinstance(tree, dict):
-        what = f"a list of {len(tree)}" if isinstance(tree, list) else shown(tree)
+        what, remedy = shown(tree), ""
+        if isinstance(tree, list):
+            what = f"a list of {len(tree)}"
+            remedy = "wrap objects as {apiVersion: v1, kind: List, items: […]}"
         message = f"a manifest is a mapping with apiVersion and kind, this is {what}"
-        return Named(None, "", "", "", (Fault(FaultKind.KIND, "", message, tree),))
+        return Named(None, "", "", "", (Fault(FaultKind.KIND, "", message, tree, remedy),))
     api_version = tree.get("apiVersion") or api_version
     name = tree.get("kind") or name
     for key, text in (("apiVersion", api_version), ("kind", name)):
