@@ -47,7 +47,7 @@ def identify(tree: object, api_version: str, name: str) -> Named:
         if not isinstance(text, str):
             mistyped = Fault(FaultKind.TYPE, key, f"expected text, found {shown(text)}", text)
             return Named(None, "", "", "", (mistyped,))
-    if missing := _missing(api_version, name):
+    if missing := _missing(api_version, name, "items" in tree):
         return Named(None, "", api_version, name, (missing,))
     group, _, version = api_version.rpartition("/")
     kind = kinds.BY_NAME.get((group, name))
@@ -65,10 +65,13 @@ def identify(tree: object, api_version: str, name: str) -> Named:
     return Named(kind, _likely_version(kind, tree), api_version, name, (fault,))
 
 
-def _missing(api_version: str, name: str) -> Fault | None:
+def _missing(api_version: str, name: str, has_items: bool) -> Fault | None:
     if not name:
         message = "no kind" if api_version else "neither apiVersion nor kind"
         remedy = "a manifest begins with both, for example apiVersion: resource.k8s.io/v1"
+        if has_items:
+            # kubectl writes the kind of a List below its items.
+            remedy = "it has items: if it is a List that was cut off, dump it again"
         return Fault(FaultKind.KIND, "", message, remedy=remedy)
     if api_version:
         return None
