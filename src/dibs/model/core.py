@@ -74,6 +74,8 @@ class ResourceRequirements(Partial, frozen=True):
 
 class Container(Partial, frozen=True):
     name: str = ""
+    # Always, in an init container: a sidecar, which goes on beside the others.
+    restart_policy: str = ""
     resources: ResourceRequirements = ResourceRequirements()
     rest: Mapping[str, Any] = {}
 
@@ -104,6 +106,7 @@ class PodSpec(Partial, frozen=True):
     init_containers: tuple[Container, ...] = ()
     ephemeral_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements | None = None
+    overhead: Mapping[str, Quantity] = {}
     resource_claims: tuple[PodResourceClaim, ...] = ()
     scheduling_group: PodSchedulingGroup | None = None
     rest: Mapping[str, Any] = {}
@@ -129,11 +132,32 @@ class PodExtendedResourceClaimStatus(Object, frozen=True):
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
 
 
+class NodeAllocatableMappedAmount(Object, frozen=True):
+    name: str = ""
+    quantity: Quantity | None = None
+
+
+class NodeAllocatableOverheadAmount(Object, frozen=True):
+    name: str = ""
+    per_pod: Quantity | None = None
+    per_container: Quantity | None = None
+
+
+class NodeAllocatableResourceClaimStatus(Object, frozen=True):
+    """What a Pod draws from its node through one claim (KEP-5517)."""
+
+    resource_claim_name: str = ""
+    containers: tuple[str, ...] = ()
+    mapping: tuple[NodeAllocatableMappedAmount, ...] = ()
+    overhead: tuple[NodeAllocatableOverheadAmount, ...] = ()
+
+
 class PodStatus(Partial, frozen=True):
     phase: str = ""
     nominated_node_name: str = ""
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
     rest: Mapping[str, Any] = {}
 
 

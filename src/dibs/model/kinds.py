@@ -1,14 +1,14 @@
 """The kinds dibs knows, each with its struct, its scope and the versions it is served in.
 
 A table and nothing else. Reading is `codec`, the differences of versions are `versions`.
-Source: API group resource.k8s.io as of Kubernetes 1.37, and core/v1.
+Source: API groups resource.k8s.io and scheduling.k8s.io as of Kubernetes 1.37, and core/v1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dibs.model import core, objects
+from dibs.model import core, objects, workloads
 
 GROUP = objects.GROUP
 
@@ -22,6 +22,8 @@ Known = (
     | core.Node
     | core.Pod
     | core.Namespace
+    | workloads.PodGroup
+    | workloads.Workload
 )
 
 
@@ -42,6 +44,7 @@ class Kind:
 
 
 _SERVED = ("v1", "v1beta2", "v1beta1")
+_WORKLOAD = ("v1beta1", "v1alpha3")
 
 KINDS: tuple[Kind, ...] = (
     Kind("ResourceSlice", "resourceslices", objects.ResourceSlice, GROUP, False, _SERVED),
@@ -74,6 +77,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("Node", "nodes", core.Node, "", False, ("v1",)),
     Kind("Pod", "pods", core.Pod, "", True, ("v1",)),
     Kind("Namespace", "namespaces", core.Namespace, "", False, ("v1",)),
+    Kind("PodGroup", "podgroups", workloads.PodGroup, workloads.GROUP, True, _WORKLOAD),
+    Kind("Workload", "workloads", workloads.Workload, workloads.GROUP, True, _WORKLOAD),
 )
 
 BY_NAME: dict[tuple[str, str], Kind] = {(kind.group, kind.name): kind for kind in KINDS}

@@ -123,6 +123,16 @@ class Quantity:
     def negated(self) -> Quantity:
         return Quantity(-self._digits, self._power, format=self.format, is_big=self._is_big)
 
+    def times(self, other: Quantity) -> Quantity:
+        """The product, written as this one is; below nano it is rounded away from zero."""
+        digits, power = _shortened(self._digits * other._digits, self._power + other._power)
+        if power < _NANO:
+            unit = _tens(_NANO - power)
+            digits = -(-digits // unit) if digits > 0 else digits // unit
+            power = _NANO
+        is_big = self._is_big or other._is_big or not _is_int64(digits)
+        return Quantity(digits, power, format=self.format, is_big=is_big)
+
     def rounded_up(self) -> int:
         """Kubernetes' Value(): the next integer away from zero, kept within int64."""
         return _within_int64(self._scaled(0))

@@ -32,10 +32,12 @@ from dibs.model.rules import (
     slices,
     status,
     taints,
+    workloads,
 )
 from dibs.model.rules.context import NO_CONTEXT, Context
 from dibs.model.rules.faults import FieldFault
 from dibs.model.rules.fields import Faults
+from dibs.model.workloads import PodGroup, Workload
 from dibs.values import names
 
 
@@ -112,6 +114,10 @@ def _spec(item: Known, old: Known | None, context: Context) -> Faults:
             return pool_status.spec(item, asked)
         case Pod():
             return pods.spec(item, old if isinstance(old, Pod) else None)
+        case PodGroup():
+            return workloads.group_spec(item, old if isinstance(old, PodGroup) else None)
+        case Workload():
+            return workloads.workload_spec(item, old if isinstance(old, Workload) else None)
         case Node() | Namespace():
             return iter(())
     assert_never(item)
@@ -127,6 +133,8 @@ def _status(item: Known, old: Known, context: Context) -> Faults:
             return pool_status.status(item, old)
         case Pod(), Pod():
             return pods.status(item, old)
+        case PodGroup(), _:
+            return workloads.group_status(item)
     return iter(())
 
 

@@ -6,7 +6,7 @@ Source: core/v1 validation; KEP-4381, 5004.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dibs.model.core import (
     Container,
@@ -17,7 +17,7 @@ from dibs.model.core import (
     PodResourceClaim,
     PodResourceClaimStatus,
 )
-from dibs.model.rules import faults, fields
+from dibs.model.rules import amounts, faults, fields
 from dibs.model.rules.faults import FieldFault
 from dibs.model.rules.fields import Faults
 from dibs.values import names
@@ -41,10 +41,11 @@ def spec(item: Pod, old: Pod | None) -> Faults:
     for index, claim in enumerate(item.spec.resource_claims):
         path = f"spec.resourceClaims[{index}]"
         yield from _claim_name(claim, seen, item, f"{path}.name")
-        yield from _source(claim, path)
+        yield from claim_source(claim, path)
     for container, path in _containers(item):
         claims = container.resources.claims
         yield from _uses(claims, seen, f"{path}.resources.claims")
+        yield from amounts.requirements(container.resources, f"{path}.resources")
     for index, container in enumerate(item.spec.ephemeral_containers):
         if container.resources.claims:
             path = f"spec.ephemeralContainers[{index}].resources"
@@ -65,7 +66,7 @@ def status(item: Pod, old: Pod) -> Faults:
     seen: set[str] = set()
     for index, made in enumerate(item.status.resource_claim_statuses):
         path = f"status.resourceClaimStatuses[{index}]"
-        yield from _made(made, entries, path)
+        yield from made_claim(made, entries, path)
         if made.name in seen:
             yield faults.duplicate(f"{path}.name", made.name)
         seen.add(made.name)
@@ -95,7 +96,8 @@ def _claim_name(claim: PodResourceClaim, seen: set[str], owner: Pod, path: str) 
             yield faults.invalid(path, whole, f"final ResourceClaim name: {fault}")
 
 
-def _source(claim: PodResourceClaim, path: str) -> Faults:
+def claim_source(claim: PodResourceClaim, path: str) -> Faults:
+    """The source of an entry of a Pod's or a PodGroup's spec.resourceClaims."""
     named, template = claim.resource_claim_name, claim.resource_claim_template_name
     if named is not None and template is not None:
         yield faults.invalid(path, claim, _TWO_SOURCES)
@@ -152,7 +154,10 @@ def _same_claims(item: Pod, old: Pod) -> bool:
     return item.spec.resource_claims == old.spec.resource_claims and uses(item) == uses(old)
 
 
-def _made(made: PodResourceClaimStatus, entries: dict[str, PodResourceClaim], path: str) -> Faults:
+def made_claim(
+    made: PodResourceClaimStatus, entries: Mapping[str, PodResourceClaim], path: str
+) -> Faults:
+    """An entry of status.resourceClaimStatuses, of a Pod or a PodGroup."""
     entry = entries.get(made.name)
     if entry is None:
         yield faults.invalid(f"{path}.name", made.name, _NO_ENTRY)

@@ -109,8 +109,7 @@ def made(base: dict[str, Any], changes: Mapping[str, Any]) -> Known:
             place.pop(last, None)
         else:
             place[last] = expanded(value)
-    group = "" if tree["kind"] in ("Pod", "Node", "Namespace") else kinds.GROUP
-    kind = kinds.BY_NAME[group, tree["kind"]]
+    (kind,) = (kind for kind in kinds.KINDS if kind.name == tree["kind"])
     fields = {key: value for key, value in tree.items() if key not in ("kind", "apiVersion")}
     read: Known = msgspec.convert(fields, kind.struct, dec_hook=quantity)
     return read
