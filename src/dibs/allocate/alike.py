@@ -16,7 +16,9 @@ from itertools import pairwise
 from dibs.allocate import cards
 from dibs.allocate.cards import Card
 from dibs.allocate.draft import Draft
+from dibs.allocate.outcome import FATAL
 from dibs.allocate.problem import Problem
+from dibs.request.asks import Ask
 from dibs.supply.pools import Candidate
 
 
@@ -33,6 +35,7 @@ class Likeness:
     cards: Mapping[int, Card]
     rules: Sequence[Sequence[int]]
     repeats: frozenset[int]
+    is_metered: bool
 
     def kind(self, place: int, draft: Draft) -> Hashable:
         """Equal for devices of which one stands for all; None once the draft uses the device."""
@@ -71,6 +74,8 @@ class Likeness:
                 if use.shares
             ),
             tuple((number, draft.values.get(number)) for number in self.rules[len(draft.chosen)]),
+            # How much was drawn by capacity depends on who drew it (KEP-5941).
+            frozenset(draft.drawn.items()) if self.is_metered else None,
         )
 
 
@@ -81,7 +86,7 @@ def compare(problem: Problem) -> Likeness:
     has_admin = any(ask.is_admin for ask in problem.asks)
     numbers: dict[Hashable, int] = {}
     kinds = [
-        numbers.setdefault((look, frozenset(candidate.draws)), len(numbers))
+        numbers.setdefault((look, *_needs(problem, candidate)), len(numbers))
         for look, candidate in zip(looks, problem.candidates, strict=True)
     ]
     dealt = {} if has_admin else cards.deal(problem.candidates, looks, problem.scene)
@@ -96,7 +101,16 @@ def compare(problem: Problem) -> Likeness:
         )
         for chosen in range(len(problem.slots) + 1)
     ]
-    return Likeness(problem, kinds, dealt, rules, frozenset(_repeats(problem)))
+    is_metered = any(candidate.meters for candidate in problem.candidates)
+    return Likeness(problem, kinds, dealt, rules, frozenset(_repeats(problem)), is_metered)
+
+
+def _needs(problem: Problem, candidate: Candidate) -> Iterable[Hashable]:
+    """What of which counters the device draws, for each ask, and with what it goes."""
+    yield frozenset(candidate.draws)
+    yield candidate.groups
+    if candidate.meters:
+        yield tuple(problem.scene.metered(ask, candidate) for ask in problem.asks)
 
 
 def _repeats(problem: Problem) -> Iterable[int]:
@@ -110,6 +124,7 @@ def _repeats(problem: Problem) -> Iterable[int]:
             and one.mode == other.mode == "ExactCount"
             and one.count == other.count
             and one.capacity == other.capacity
+            and one.derived == other.derived
             and problem.rules[one] == problem.rules[other]
             and all(
                 (problem.verdict(one, place) is None) == (problem.verdict(other, place) is None)
@@ -122,24 +137,32 @@ def _repeats(problem: Problem) -> Iterable[int]:
 def _looks(problem: Problem) -> list[Hashable]:
     """Everything that tells devices apart, but for the counters they draw from."""
     lists = [frozenset(places) for places in problem.lists.values()]
-    attributes = sorted(
-        {constraint.attribute for ask in problem.asks for _, constraint in problem.rules[ask]}
-    )
+    attributes = readings(problem)
     return [
         (
             tuple(_verdict(problem, place)),
             tuple(place in listed for listed in lists),
-            tuple(problem.scene.values(candidate, attribute) for attribute in attributes),
+            tuple(problem.scene.values(ask, candidate, name) for name, ask in attributes),
             _share_look(problem, candidate) if candidate.is_shareable else None,
         )
         for place, candidate in enumerate(problem.candidates)
     ]
 
 
+def readings(problem: Problem) -> Sequence[tuple[str, Ask]]:
+    """The attributes that constraints compare, each with an ask that reads it in its own way."""
+    found: dict[tuple[str, str | None], Ask] = {}
+    for ask in problem.asks:
+        for _, constraint in problem.rules[ask]:
+            name = constraint.attribute
+            found.setdefault((name, ask.derived.get(name)), ask)
+    return [(name, ask) for (name, _), ask in found.items()]
+
+
 def _verdict(problem: Problem, place: int) -> Sequence[bool | None]:
     """For each ask: None is yes, True is a failing selector, False any other no."""
     reasons = (problem.verdict(ask, place) for ask in problem.asks)
-    return [None if reason is None else reason.code == "selector-error" for reason in reasons]
+    return [None if reason is None else reason.code in FATAL for reason in reasons]
 
 
 def _share_look(problem: Problem, candidate: Candidate) -> Hashable:

@@ -19,11 +19,14 @@ from typing import NamedTuple
 
 from dibs.allocate import alike, capacity, totals
 from dibs.allocate.alike import Likeness
+from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
+from dibs.allocate.groups import Modes
+from dibs.allocate.outcome import FATAL
 from dibs.allocate.problem import Problem, Slot
 from dibs.allocate.totals import Total
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint
-from dibs.supply.identity import CounterId
+from dibs.supply.identity import CounterId, CounterSetId, Groups
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
@@ -47,7 +50,7 @@ class Survey:
     """`good` are the places an ask may have.
 
     `holders` says, for each constraint, at which places a value is found; `users` which devices
-    draw how much from a counter.
+    draw how much from a counter, `members` with what they go on a counter set.
     """
 
     problem: Problem
@@ -56,6 +59,7 @@ class Survey:
     shareable: Places
     holders: Mapping[int, Mapping[object, Places]]
     users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
+    members: Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]
     totals: Sequence[Total]
 
     @classmethod
@@ -69,6 +73,7 @@ class Survey:
             ),
             holders=_holders(problem),
             users=_users(problem),
+            members=_members(problem),
             totals=totals.of(problem, good),
         )
 
@@ -82,14 +87,30 @@ class Survey:
             rest >>= step
             yield place - 1
 
-    def blocked_after(self, draft: Draft, candidate: Candidate, drawn: Drawn) -> Places:
+    def blocked_after(
+        self, draft: Draft, candidate: Candidate, draws: Draws, drawn: Drawn
+    ) -> Places:
         """Which devices the counters can't pay for, of those that draw where this one did."""
         left = self.problem.scene.left(candidate.pool)
         blocked = 0
-        for counter, _ in candidate.draws:
+        for counter, _ in draws:
             rest = left[counter].minus(drawn[counter])
-            for place, amount in self.users[counter]:
+            for place, amount in self.users.get(counter, ()):
                 if amount > rest:
+                    blocked |= place
+        if blocked & self.shareable:
+            blocked &= ~self._paid(draft, candidate)
+        return blocked
+
+    def clashing_after(self, draft: Draft, candidate: Candidate, modes: Modes) -> Places:
+        """Which devices don't go with what uses the card now (KEP-5963)."""
+        blocked = 0
+        for owner, _ in candidate.groups:
+            common = modes.get(owner)
+            if common is None:
+                continue
+            for place, groups in self.members.get(owner, ()):
+                if common.isdisjoint(groups):
                     blocked |= place
         if blocked & self.shareable:
             blocked &= ~self._paid(draft, candidate)
@@ -238,9 +259,19 @@ def might_be_fatal(problem: Problem) -> bool:
     if any(ask.mode == "All" and problem.rules[ask] for ask in problem.asks):
         return True
     return any(
-        (against := problem.verdict(ask, place)) is not None and against.code == "selector-error"
+        _is_fatal(problem, ask, place)
         for ask in problem.asks
         for place in range(len(problem.candidates))
+    )
+
+
+def _is_fatal(problem: Problem, ask: Ask, place: int) -> bool:
+    if against := problem.verdict(ask, place):
+        return against.code in FATAL
+    candidate = problem.candidates[place]
+    return bool(ask.derived) and any(
+        problem.scene.failure(ask, candidate, constraint.attribute)
+        for _, constraint in problem.rules[ask]
     )
 
 
@@ -285,7 +316,7 @@ def _good(problem: Problem, ask: Ask) -> Places:
         for place in places
         if problem.verdict(ask, place) is None
         and all(
-            problem.scene.values(problem.candidates[place], attribute) is not None
+            problem.scene.values(ask, problem.candidates[place], attribute) is not None
             for attribute in attributes
         )
     )
@@ -300,14 +331,27 @@ def _bits(places: Iterable[int]) -> Places:
 
 def _holders(problem: Problem) -> Mapping[int, Mapping[object, Places]]:
     constraints = dict(rule for ask in problem.asks for rule in problem.rules[ask])
+    readers: dict[str, list[Ask]] = defaultdict(list)
+    for name, ask in alike.readings(problem):
+        readers[name].append(ask)
     holders: dict[int, dict[object, Places]] = {}
     for number, constraint in constraints.items():
         found: dict[object, Places] = defaultdict(int)
         for place, candidate in enumerate(problem.candidates):
-            for value in problem.scene.values(candidate, constraint.attribute) or ():
-                found[value] |= 1 << place
+            # Asks that derive the attribute differently may see different values: any will do.
+            for ask in readers[constraint.attribute]:
+                for value in problem.scene.values(ask, candidate, constraint.attribute) or ():
+                    found[value] |= 1 << place
         holders[number] = found
     return holders
+
+
+def _members(problem: Problem) -> Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]:
+    members: dict[CounterSetId, list[tuple[Places, Groups]]] = defaultdict(list)
+    for place, candidate in enumerate(problem.candidates):
+        for owner, groups in candidate.groups:
+            members[owner].append((1 << place, groups))
+    return members
 
 
 def _users(problem: Problem) -> Mapping[CounterId, Sequence[tuple[Places, Quantity]]]:

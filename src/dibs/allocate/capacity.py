@@ -12,15 +12,21 @@ from collections.abc import Mapping
 
 from dibs.allocate.draft import NO_AMOUNTS, Amounts
 from dibs.model.objects import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
-from dibs.values.quantity import BINARY_SI, Quantity
+from dibs.values.quantity import Quantity
 
 ZERO = Quantity.of(0)
 
+# The largest int64, in which the API server and kube-scheduler reckon.
+MOST = 2**63 - 1
 
-def consumption(capacities: Mapping[str, DeviceCapacity], wanted: Amounts) -> tuple[Amounts, str]:
+
+def consumption(
+    capacities: Mapping[str, DeviceCapacity], wanted: Amounts, *, in_milli: bool = True
+) -> tuple[Amounts, str]:
     """Return what a share takes of every capacity, and why the device could never give it.
 
     The text is empty when it could: then no amount breaks its policy or exceeds the total.
+    `in_milli` says whether policies may count in thousandths (DRAFractionalCapacityRange).
     """
     for name, amount in wanted.items():
         if name not in capacities:
@@ -28,8 +34,8 @@ def consumption(capacities: Mapping[str, DeviceCapacity], wanted: Amounts) -> tu
     taken: dict[str, Quantity] = {}
     for name, capacity in capacities.items():
         value = capacity.value if capacity.value is not None else ZERO
-        amount = _amount(value, capacity.request_policy, wanted.get(name))
-        if why := _broken_policy(name, capacity.request_policy, amount):
+        amount = _amount(value, capacity.request_policy, wanted.get(name), in_milli)
+        if why := _broken_policy(name, capacity.request_policy, amount, in_milli):
             return NO_AMOUNTS, why
         if amount > value:
             return NO_AMOUNTS, f"{name} is {value}, {amount} wanted"
@@ -54,35 +60,58 @@ def shortage(room: Amounts, wanted: Amounts, used: Amounts = NO_AMOUNTS) -> str:
     return ""
 
 
+def unmeasurable(
+    capacities: Mapping[str, DeviceCapacity], wanted: Amounts, *, in_milli: bool = True
+) -> str:
+    """Why an amount can't be reckoned with at all: negative, or beyond 64 bits when rounded.
+
+    Upstream ends the whole attempt on it, so that nobody gains from asking for nonsense.
+    """
+    if any(name not in capacities for name in wanted):
+        return ""
+    for name, capacity in capacities.items():
+        asked, policy = wanted.get(name), capacity.request_policy
+        limits = policy.valid_range if policy is not None else None
+        if asked is not None and limits is not None and _is_beyond(limits, asked, in_milli):
+            return f"{name}: {asked} is too large or too fine to be rounded to {limits.step}"
+        amount = _amount(capacity.value or ZERO, policy, asked, in_milli)
+        if amount < ZERO:
+            return f"{name}: {amount} is negative"
+    return ""
+
+
 def _amount(
-    value: Quantity, policy: CapacityRequestPolicy | None, wanted: Quantity | None
+    value: Quantity, policy: CapacityRequestPolicy | None, wanted: Quantity | None, in_milli: bool
 ) -> Quantity:
     if wanted is None:
         return policy.default if policy is not None and policy.default is not None else value
     if policy is None:
         return wanted
     if policy.valid_range is not None:
-        return _rounded(policy, policy.valid_range, wanted)
+        return _rounded(policy.valid_range, wanted, in_milli)
     return min((each for each in policy.valid_values if each >= wanted), default=wanted)
 
 
-def _rounded(
-    policy: CapacityRequestPolicy, limits: CapacityRequestPolicyRange, wanted: Quantity
-) -> Quantity:
+def _rounded(limits: CapacityRequestPolicyRange, wanted: Quantity, in_milli: bool) -> Quantity:
     least = limits.min if limits.min is not None else ZERO
     if wanted < least:
         return least
     if limits.step is None:
         return wanted
-    in_milli = _is_fractional(policy, limits)
+    in_milli = in_milli and _is_fractional(limits)
     low, step, asked = (_units(each, in_milli) for each in (least, limits.step, wanted))
     if step <= 0:
         return wanted
     units = low + -(-(asked - low) // step) * step
-    return Quantity(units, -3) if in_milli else Quantity.of(units, BINARY_SI)
+    if in_milli and units % 1000:
+        return Quantity(units, -3)
+    # Written as the step is.
+    return Quantity.of(units // 1000 if in_milli else units, limits.step.format)
 
 
-def _broken_policy(name: str, policy: CapacityRequestPolicy | None, amount: Quantity) -> str:
+def _broken_policy(
+    name: str, policy: CapacityRequestPolicy | None, amount: Quantity, in_milli: bool
+) -> str:
     # The default is valid by definition, whatever the list or range says.
     if policy is None or amount == policy.default:
         return ""
@@ -92,27 +121,47 @@ def _broken_policy(name: str, policy: CapacityRequestPolicy | None, amount: Quan
             return f"{name}: at most {limits.max} a share, {amount} wanted"
         if limits.min is not None and amount < limits.min:
             return f"{name}: at least {limits.min} a share, {amount} wanted"
-        if limits.step is not None and not _is_aligned(policy, limits, amount):
+        if limits.step is not None and not _is_aligned(limits, amount, in_milli):
             return f"{name}: only in steps of {limits.step}, {amount} wanted"
     elif policy.valid_values and amount not in policy.valid_values:
         return f"{name}: at most {max(policy.valid_values)} a share, {amount} wanted"
     return ""
 
 
-def _is_aligned(
-    policy: CapacityRequestPolicy, limits: CapacityRequestPolicyRange, amount: Quantity
-) -> bool:
+def _is_aligned(limits: CapacityRequestPolicyRange, amount: Quantity, in_milli: bool) -> bool:
     assert limits.step is not None
-    in_milli = _is_fractional(policy, limits)
+    in_milli = in_milli and _is_fractional(limits)
     least = limits.min if limits.min is not None else ZERO
     low, step, units = (_units(each, in_milli) for each in (least, limits.step, amount))
     return step <= 0 or (units - low) % step == 0
 
 
-def _is_fractional(policy: CapacityRequestPolicy, limits: CapacityRequestPolicyRange) -> bool:
-    """Whether the policy counts in thousandths: when one of its figures isn't whole."""
-    figures = [policy.default, limits.min, limits.max, limits.step]
-    return any(figure is not None and not figure.is_whole() for figure in figures)
+def _is_fractional(limits: CapacityRequestPolicyRange) -> bool:
+    """Whether a range may be reckoned in thousandths: when all of its figures are some.
+
+    For one of whole figures it makes no difference.
+    """
+    figures = (limits.min, limits.max, limits.step)
+    if not all(figure is None or _is_milli(figure) for figure in figures):
+        return False
+    return limits.step is None or limits.step.milli_rounded_up() >= 1
+
+
+def _is_milli(amount: Quantity) -> bool:
+    """Whether it is a whole number of thousandths that an int64 holds."""
+    milli = amount.exact_milli()
+    return milli is not None and -MOST - 1 <= milli <= MOST
+
+
+def _is_beyond(limits: CapacityRequestPolicyRange, asked: Quantity, in_milli: bool) -> bool:
+    """Whether rounding leaves what an int64 holds."""
+    if limits.step is None or (limits.min is not None and asked < limits.min):
+        return False
+    if in_milli and _is_fractional(limits):
+        if not _is_milli(asked):
+            return True
+        return _rounded(limits, asked, in_milli).milli_rounded_up() > MOST
+    return asked.rounded_up() > MOST or _rounded(limits, asked, False).rounded_up() > MOST
 
 
 def _units(amount: Quantity, in_milli: bool) -> int:

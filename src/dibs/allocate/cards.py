@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dibs.allocate.scene import Scene
-from dibs.supply.identity import CounterId, PoolId
+from dibs.supply.identity import NO_GROUPS, CounterId, CounterSetId
 from dibs.supply.pools import Candidate
 
 
@@ -39,12 +39,13 @@ def deal(
 ) -> Mapping[int, Card]:
     """Find the cards, by place; `kinds` is what else than counters tells the devices apart.
 
-    A card with a shareable device isn't dealt: what its shares hold is no part of its state.
+    A card with a shareable device isn't dealt: what its shares hold is no part of its state. Nor
+    is one of which a device draws as much as is wanted of it.
     """
     dealt: dict[int, Card] = {}
     numbers: dict[Hashable, int] = {}
     for places in _components(candidates):
-        if any(candidates[place].is_shareable for place in places):
+        if any(candidates[place].is_shareable or candidates[place].meters for place in places):
             continue
         look = tuple(_look(candidates, kinds, places, scene))
         first = places[0]
@@ -56,7 +57,7 @@ def deal(
 
 def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
     """The places of each card, in order."""
-    owner: dict[tuple[PoolId, str], int] = {}
+    owner: dict[CounterSetId, int] = {}
     parent = list(range(len(candidates)))
 
     def root(place: int) -> int:
@@ -66,12 +67,11 @@ def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
         return place
 
     for place, candidate in enumerate(candidates):
-        for counter, _ in candidate.draws:
-            first = owner.setdefault((counter.pool, counter.set), place)
-            parent[root(place)] = root(first)
+        for counter_set, _ in candidate.groups:
+            parent[root(place)] = root(owner.setdefault(counter_set, place))
     together: dict[int, list[int]] = defaultdict(list)
     for place, candidate in enumerate(candidates):
-        if candidate.draws:
+        if candidate.groups:
             together[root(place)].append(place)
     return together.values()
 
@@ -84,11 +84,17 @@ def _look(
 ) -> Iterable[Hashable]:
     """What a card looks like when its counters are called by number instead of by name."""
     numbers: dict[CounterId, int] = {}
+    sets: dict[CounterSetId, int] = {}
     for place in places:
         # Counters of one set are told apart by name and so come in one order on all cards.
         draws = sorted(candidates[place].draws, key=lambda draw: (draw[0].set, draw[0].name))
         drawn = tuple(
             (numbers.setdefault(counter, len(numbers)), amount) for counter, amount in draws
         )
-        yield place - places[0], kinds[place], drawn
+        members = tuple(
+            (sets.setdefault(counter_set, len(sets)), groups)
+            for counter_set, groups in sorted(candidates[place].groups, key=lambda each: each[0])
+        )
+        yield place - places[0], kinds[place], drawn, members
     yield tuple(scene.left(counter.pool)[counter] for counter in numbers)
+    yield tuple(scene.modes(each.pool).get(each, NO_GROUPS) for each in sets)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dibs.allocate import capacity, constraints, counters
+from dibs.allocate import capacity, constraints, counters, groups
+from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
 from dibs.allocate.scene import Scene
@@ -19,6 +20,10 @@ from dibs.supply import pools, taints
 from dibs.supply.features import Features
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
+from dibs.values.quantity import Quantity
+
+# What kubelet declares in node.status.declaredFeatures when it can leave operations out (KEP-5945).
+SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
 
 Standing = Callable[[Ask, Candidate, Scene], Reason | None]
 
@@ -31,7 +36,15 @@ def standing(features: Features) -> tuple[Standing, ...]:
     tests += [selected, reachable]
     if features.consumable_capacity:
         tests += [ample, left_over]
-    tests.append(drawable if features.partitionable_devices else whole)
+    tests.append(skippable if features.optional_node_operations else prepared)
+    if features.partitionable_devices:
+        if not features.shared_consumable_capacity or not features.consumable_capacity:
+            tests.append(unmetered)
+        if features.compatibility_groups:
+            tests.append(compatible)
+        tests.append(drawable)
+    else:
+        tests.append(whole)
     tests.append(tolerated)
     return tuple(tests)
 
@@ -97,6 +110,10 @@ def ample(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     """Whether the device, with nothing of it taken, could serve the ask (KEP-5075)."""
     if not candidate.is_shareable and not ask.capacity:
         return None
+    in_milli = scene.features.fractional_capacity_range
+    published, wanted = candidate.device.capacity, scene.own(ask, candidate)
+    if nonsense := capacity.unmeasurable(published, wanted, in_milli=in_milli):
+        return Reason("capacity-error", nonsense)
     _, why = scene.share(ask, candidate)
     return Reason("capacity", why) if why else None
 
@@ -112,22 +129,76 @@ def left_over(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
         return None
     shares = scene.ledger.held(candidate.id).shares
     total = candidate.device.capacity[name].value
-    text = f"{name}: {room[name]} of {total} left, {wanted[name]} wanted"
+    text = f"{name}: {room[name]} of {total} left, {_amount_text(ask, name, wanted[name])}"
     by = ", ".join(dict.fromkeys(share.claim for share in shares))
     return Reason("capacity", f"{text}; shared by {by}" if by else text, shares[0] if by else None)
 
 
+def _amount_text(ask: Ask, name: str, amount: Quantity) -> str:
+    """What is wanted, and what was asked where the device's policy made another amount of it."""
+    asked = ask.capacity.get(name)
+    if asked is None:
+        return f"{amount} wanted by default"
+    return f"{amount} wanted" if asked == amount else f"{amount} wanted ({asked} asked)"
+
+
+def skippable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """KEP-5945: kubelet must know that it has to leave operations out, and say so."""
+    if not candidate.slice.spec.skip_node_operations:
+        return None
+    if SKIPS_OPERATIONS in scene.node.status.declared_features:
+        return None
+    node = scene.node.metadata.name
+    text = f"skips node operations, for which {node} doesn't declare {SKIPS_OPERATIONS}"
+    return Reason("node-operations", text)
+
+
+def prepared(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    if candidate.slice.spec.skip_node_operations:
+        return Reason("node-operations", "skips node operations, which is switched off")
+    return None
+
+
+def unmetered(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """KEP-5941 is off: nobody would know how much the device draws."""
+    if candidate.meters:
+        counter = candidate.meters[0][0]
+        what = f"draws {counter.set}/{counter.name} by capacity"
+        return Reason("partition", f"{what}, which is switched off")
+    return None
+
+
+def compatible(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Whether the device goes with what others hold of its card (KEP-5963)."""
+    if not candidate.groups or not joins(ask, candidate, scene):
+        return None
+    owner = groups.clash(candidate, scene.modes(candidate.pool))
+    if owner is None:
+        return None
+    pool = scene.pools[candidate.pool]
+    return Reason("group", groups.text_of(owner, candidate, pool, scene.ledger))
+
+
+def joins(ask: Ask, candidate: Candidate, scene: Scene) -> bool:
+    """Whether a pick adds a user to the card: not under admin access, nor if it is one already."""
+    return not ask.is_admin and not scene.ledger.held(candidate.id).shares
+
+
 def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
-    """Whether what other claims hold leaves enough of the counters (KEP-4815)."""
-    if not candidate.device.consumes_counters:
+    """Whether what other claims hold leaves enough of the counters (KEP-4815, KEP-5941)."""
+    if ask.is_admin or not (candidate.draws or candidate.meters):
         return None
-    if why := counters.unsupported(candidate):
-        return Reason("partition", why)
-    if ask.is_admin or scene.ledger.held(candidate.id).shares:
-        return None
+    metered, why = scene.metered(ask, candidate)
+    if why:
+        return Reason("counter", why)
+    draws = metered if scene.ledger.held(candidate.id).shares else (*candidate.draws, *metered)
     left = scene.left(candidate.pool)
-    counter = counters.shortage(candidate, left, {})
-    return Reason("counter", counters.text_of(counter, candidate, left)) if counter else None
+    short = counters.shortage(draws, left, {})
+    if short is None:
+        return None
+    counter, needed = short
+    by = scene.drawings(candidate.pool)
+    return Reason("counter", counters.text_of(counter, needed, left, by))
 
 
 def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -169,31 +240,62 @@ def roomy(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason 
 
 def affordable(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
     """Whether the picks of this attempt leave enough of the counters."""
-    if not pays(ask, candidate, draft, scene):
+    draws = cost(ask, candidate, draft, scene)
+    if not draws:
         return None
-    counter = counters.shortage(candidate, scene.left(candidate.pool), draft.drawn)
-    if counter is None:
+    short = counters.shortage(draws, scene.left(candidate.pool), draft.drawn)
+    if short is None:
         return None
+    counter = short[0]
     return Reason("counter", f"{counter.set}/{counter.name} goes to other requests of the same pod")
 
 
+def compatible_here(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
+    """Whether the device goes with the picks of this attempt (KEP-5963)."""
+    if not candidate.groups or not draft.modes or not pays(ask, candidate, draft, scene):
+        return None
+    owner = groups.clash(candidate, draft.modes)
+    if owner is None:
+        return None
+    return Reason("group", groups.text_within(owner, candidate, draft.modes))
+
+
+def cost(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Draws:
+    """What a pick draws from counters: a fixed amount if it pays, and what it wants by capacity."""
+    if ask.is_admin or not (candidate.draws or candidate.meters):
+        return ()
+    metered, _ = scene.metered(ask, candidate)
+    return (*candidate.draws, *metered) if pays(ask, candidate, draft, scene) else metered
+
+
 def pays(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> bool:
-    """Whether a pick draws from counters: not under admin access, nor a second share."""
-    if not candidate.draws or ask.is_admin:
+    """Whether a pick makes the device used: not under admin access, nor with a second share."""
+    if ask.is_admin:
         return False
     if not candidate.is_shareable:
         return True
     use = draft.uses.get(candidate.id)
-    return not (use and use.shares) and not scene.ledger.held(candidate.id).shares
+    return not (use and use.shares) and joins(ask, candidate, scene)
 
 
 def alike(
-    constraint: Constraint, number: int, candidate: Candidate, draft: Draft, scene: Scene
+    ask: Ask,
+    constraint: Constraint,
+    number: int,
+    candidate: Candidate,
+    draft: Draft,
+    scene: Scene,
 ) -> Reason | None:
     """Whether the device fits those that the constraint has seen. Without the attribute: no."""
-    values = scene.values(candidate, constraint.attribute)
+    if failure := scene.failure(ask, candidate, constraint.attribute):
+        where = f"derived attribute {constraint.attribute} on device {candidate.id}"
+        return Reason("derived-error", f"claim {ask.claim}: {where}: {failure}")
+    values = scene.values(ask, candidate, constraint.attribute)
     if values is None:
         return Reason("constraint", f"has no attribute {constraint.attribute} ({constraint})")
+    if not values and scene.features.list_type_attributes:
+        # Without the feature a list is such a value, and upstream takes it for the first device.
+        return Reason("constraint", f"{constraint.attribute} has no value of a known type")
     seen = draft.values.get(number)
     if constraints.is_met(constraint, seen, values):
         return None

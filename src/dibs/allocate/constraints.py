@@ -27,7 +27,7 @@ def values_of(candidate: Candidate, attribute: str, with_lists: bool) -> Values 
         # A driver may leave out its own name (KEP-4381, "qualified names").
         domain, _, name = attribute.partition("/")
         found = attributes.get(name) if domain == candidate.id.driver else None
-    return None if found is None else _values(found, with_lists)
+    return None if found is None else of_attribute(found, with_lists)
 
 
 def is_met(constraint: Constraint, seen: Values | None, values: Values) -> bool:
@@ -51,7 +51,8 @@ def text_of(values: Values) -> str:
     return texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}"
 
 
-def _values(attribute: DeviceAttribute, with_lists: bool) -> Values:
+def of_attribute(attribute: DeviceAttribute, with_lists: bool) -> Values:
+    """The values of an attribute; a list, while lists are off, has none."""
     scalars = (
         ("int", attribute.int_),
         ("bool", attribute.bool_),

@@ -1,64 +1,169 @@
 """Partitions of one card draw from its counters: what is left, and what a device adds (KEP-4815).
 
-What is left of a pool's counters follows from the devices that are held; what the attempt itself
-has drawn is in its draft. A device that is shared draws once, for its first share.
+What is left of a pool's counters follows from the devices that are held: from what was recorded
+when they were allocated, or, where nothing was, from what is published now (designs/031). What
+the attempt itself has drawn is in its draft. A device that is shared draws a fixed amount once,
+for its first share; what it draws by capacity (KEP-5941), each share draws for itself.
 Names are scoped to the pool of one driver (kubernetes#140434).
 """
 
 from __future__ import annotations
 
-from dibs.allocate.draft import Drawn
-from dibs.supply.identity import CounterId
-from dibs.supply.ledger import Ledger
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dibs.allocate import capacity
+from dibs.allocate.draft import NO_AMOUNTS, Amounts, Drawn
+from dibs.model.objects import DeviceCapacity
+from dibs.supply.identity import CounterId, DeviceId
+from dibs.supply.ledger import Holder, Holding, Ledger
 from dibs.supply.pools import Candidate, Pool
 from dibs.values.quantity import Quantity
 
 ZERO = Quantity.of(0)
 
+# What one pick draws, or one device.
+Draws = tuple[tuple[CounterId, Quantity], ...]
 
-def left_of(pool: Pool, ledger: Ledger) -> dict[CounterId, Quantity]:
+# Of more claims that draw from a counter than this, only the number is told.
+SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What a claim draws from one counter by one device."""
+
+    counter: CounterId
+    amount: Quantity
+    claim: str
+
+
+def left_of(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> dict[CounterId, Quantity]:
     """What each counter of the pool has left; negative when it is overdrawn."""
     left = {
         CounterId(pool.id, each.name, name): counter.value or ZERO
         for each in pool.counters.values()
         for name, counter in each.counters.items()
     }
-    for candidate in (*pool.candidates, *pool.elsewhere):
-        if candidate.draws and not ledger.held(candidate.id).is_free:
-            for counter, amount in candidate.draws:
-                left[counter] = left[counter].minus(amount)
+    for drawing in drawings(pool, ledger, in_milli=in_milli):
+        # A counter that was recorded and is gone since has nothing left to give anyway.
+        if drawing.counter in left:
+            left[drawing.counter] = left[drawing.counter].minus(drawing.amount)
     return left
 
 
-def plus(drawn: Drawn, candidate: Candidate) -> Drawn:
-    """What the attempt has drawn once it has this device too."""
+def drawings(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> Iterator[Drawing]:
+    """Everything that held devices draw from the pool, also those it no longer publishes."""
+    devices: dict[DeviceId, Candidate | None] = {
+        each.id: each for each in (*pool.candidates, *pool.elsewhere) if each.draws or each.meters
+    }
+    for device in sorted(ledger.recorded.get(pool.id, ())):
+        devices.setdefault(device, None)
+    for device, candidate in devices.items():
+        holding = ledger.held(device)
+        if not holding.is_free:
+            yield from _fixed(candidate, holding)
+            for holder in holding.holders:
+                yield from _metered_by(holder, candidate, pool, in_milli=in_milli)
+
+
+def is_metered(candidate: Candidate, name: str) -> bool:
+    """Whether a request for this capacity is met from a counter (KEP-5941)."""
+    return any(name in _spellings(key, candidate.id.driver) for _, key in candidate.meters)
+
+
+def metered(
+    candidate: Candidate, pool: Pool, share: Amounts, wanted: Amounts, *, in_milli: bool = True
+) -> tuple[Draws, str]:
+    """What a pick draws by capacity, and why it never could.
+
+    `share` is what it takes of the capacities that the device itself publishes; a capacity that
+    only the counter knows is taken as the request wants it, by the counter's own policy.
+    """
+    draws: list[tuple[CounterId, Quantity]] = []
+    for counter, key in candidate.meters:
+        known = [
+            amounts[name]
+            for amounts in (share, wanted)
+            for name in _spellings(key, candidate.id.driver)
+            if name in amounts
+        ]
+        declared = pool.counters[counter.set].counters[counter.name]
+        terms = {key: DeviceCapacity(declared.value, declared.request_policy)}
+        asked = {key: known[0]} if known else NO_AMOUNTS
+        amounts, why = capacity.consumption(terms, asked, in_milli=in_milli)
+        if why:
+            return (), f"{counter.set}/{counter.name}: {why}"
+        draws.append((counter, amounts[key]))
+    return tuple(draws), ""
+
+
+def plus(drawn: Drawn, draws: Draws) -> Drawn:
+    """What the attempt has drawn once it draws this too."""
     summed = dict(drawn)
-    for counter, amount in candidate.draws:
+    for counter, amount in draws:
         summed[counter] = summed[counter].plus(amount) if counter in summed else amount
     return summed
 
 
-def shortage(candidate: Candidate, left: Drawn, drawn: Drawn) -> CounterId | None:
-    """Which counter can't give what the device draws; None when all can."""
-    for counter, amount in candidate.draws:
+def shortage(draws: Draws, left: Drawn, drawn: Drawn) -> tuple[CounterId, Quantity] | None:
+    """Which counter can't give how much; None when all can."""
+    for counter, amount in draws:
         rest = left[counter].minus(drawn[counter]) if counter in drawn else left[counter]
         if amount > rest:
-            return counter
+            return counter, amount
     return None
 
 
-def text_of(counter: CounterId, candidate: Candidate, left: Drawn) -> str:
-    """The shortage in words: "card-0/memory: 40Gi left, 80Gi needed"."""
-    needed = dict(candidate.draws)[counter]
-    return f"{counter.set}/{counter.name}: {max(left[counter], ZERO)} left, {needed} needed"
+def text_of(counter: CounterId, needed: Quantity, left: Drawn, by: Iterable[Drawing]) -> str:
+    """The shortage in words: "card-0/memory: 40Gi left, 80Gi needed; default/serve draws 40Gi"."""
+    text = f"{counter.set}/{counter.name}: {max(left[counter], ZERO)} left, {needed} needed"
+    sums: dict[str, Quantity] = {}
+    for drawing in by:
+        if drawing.counter == counter and drawing.amount > ZERO:
+            sums[drawing.claim] = sums.get(drawing.claim, ZERO).plus(drawing.amount)
+    largest = sorted(sums.items(), key=lambda each: each[1], reverse=True)
+    told = [f"{claim} draws {amount}" for claim, amount in largest[:SHOWN]]
+    if len(largest) > SHOWN:
+        told.append(f"{len(largest) - SHOWN} more claims draw the rest")
+    return f"{text}; {', '.join(told)}" if told else text
 
 
-def unsupported(candidate: Candidate) -> str:
-    """What of later KEPs the device's counters need and we don't have yet; empty if nothing."""
-    for draw in candidate.device.consumes_counters:
-        if draw.compatibility_groups:
-            return "declares compatibility groups (KEP-5963), which are not supported yet"
-        for name, amount in draw.counters.items():
-            if amount.value_from is not None:
-                return f"draws counter {name} by capacity (KEP-5941), which is not supported yet"
-    return ""
+def _fixed(candidate: Candidate | None, holding: Holding) -> Iterator[Drawing]:
+    """What a held device draws once: the most that any record says, else what is published."""
+    claim = holding.holders[0].claim
+    records = [holder.record for holder in holding.holders if holder.record is not None]
+    amounts: dict[CounterId, Quantity] = {}
+    for record in records:
+        for counter, amount in record.once.items():
+            amounts[counter] = max(amounts.get(counter, amount), amount)
+    draws: Iterable[tuple[CounterId, Quantity]] = amounts.items()
+    if not records:
+        draws = candidate.draws if candidate is not None else ()
+    return (Drawing(counter, amount, claim) for counter, amount in draws)
+
+
+def _metered_by(
+    holder: Holder, candidate: Candidate | None, pool: Pool, *, in_milli: bool
+) -> Iterator[Drawing]:
+    draws: Mapping[CounterId, Quantity] = {}
+    if holder.record is not None:
+        draws = holder.record.each
+    elif candidate is not None and candidate.meters:
+        share = holder.consumed
+        if holder.share is None:
+            share, _ = capacity.consumption(
+                candidate.device.capacity,
+                {n: q for n, q in holder.wanted.items() if n in candidate.device.capacity},
+                in_milli=in_milli,
+            )
+        draws = dict(metered(candidate, pool, share, holder.wanted, in_milli=in_milli)[0])
+    return (Drawing(counter, amount, holder.claim) for counter, amount in draws.items())
+
+
+def _spellings(key: str, driver: str) -> tuple[str, ...]:
+    """A capacity's name as written, and with or without the driver's domain (KEP-5941)."""
+    domain, slash, name = key.partition("/")
+    if not slash:
+        return key, f"{driver}/{key}"
+    return (key, name) if domain == driver else (key,)

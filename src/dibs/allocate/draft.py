@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from dibs.request.asks import Ask
-from dibs.supply.identity import CounterId, DeviceId
+from dibs.supply.identity import CounterId, CounterSetId, DeviceId, Groups
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
@@ -63,6 +63,8 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
     uses: Mapping[DeviceId, Use] = {}
     drawn: Drawn = {}
     values: Mapping[int, Values] = {}
+    # In which modes the picks use counter sets (KEP-5963).
+    modes: Mapping[CounterSetId, Groups | None] = {}
 
     @property
     def is_between(self) -> bool:
@@ -82,9 +84,17 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
             self.uses,
             self.drawn,
             self.values,
+            self.modes,
         )
 
-    def plus(self, pick: Pick, drawn: Drawn, blocked: int, values: Mapping[int, Values]) -> Draft:
+    def plus(
+        self,
+        pick: Pick,
+        drawn: Drawn,
+        blocked: int,
+        values: Mapping[int, Values],
+        modes: Mapping[CounterSetId, Groups | None],
+    ) -> Draft:
         """One device more; the other arguments are what they are with this pick in them."""
         device = pick.candidate.id
         use = self.uses.get(device, Use())
@@ -100,6 +110,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
             {**self.uses, device: _grown(use, pick, is_whole)},
             drawn,
             values,
+            modes,
         )
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dibs.allocate import search
+from dibs.allocate import alike, search
 from dibs.allocate.constraints import text_of
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
@@ -67,7 +67,7 @@ def _constraint_notes(problem: Problem, ask: Ask, fitting: list[int], wanted: in
         by_value: dict[object, int] = defaultdict(int)
         for place in fitting:
             for value in (
-                problem.scene.values(problem.candidates[place], constraint.attribute) or ()
+                problem.scene.values(ask, problem.candidates[place], constraint.attribute) or ()
             ):
                 by_value[value] += 1
         yield _constraint_note(constraint, by_value, wanted)
@@ -166,9 +166,11 @@ def _groups(
 ) -> Iterable[tuple[tuple[str, object], set[int]]]:
     """Which places have which value of the constraint's attribute."""
     groups: dict[tuple[str, object], set[int]] = defaultdict(set)
-    for place, candidate in enumerate(problem.candidates):
-        for value in problem.scene.values(candidate, constraint.attribute) or ():
-            groups[value].add(place)
+    for name, ask in alike.readings(problem):
+        if name == constraint.attribute:
+            for place, candidate in enumerate(problem.candidates):
+                for value in problem.scene.values(ask, candidate, name) or ():
+                    groups[value].add(place)
     return groups.items()
 
 

@@ -36,13 +36,20 @@ CODES = (
     "unreachable",  # its own node selection does not match
     "tainted",
     "capacity",  # it never had, or no longer has, the wanted capacity
+    "capacity-error",  # an amount is negative or beyond what is reckoned with (likewise)
     "counter",  # the counters it draws from are exhausted
+    "group",  # it has no compatibility group in common with what uses its card
     "binding-conditions",  # it needs a feature that is off
     "partition",  # likewise
+    "node-operations",  # likewise, or its node doesn't declare that it can leave operations out
     "constraint",  # match or distinct constraint of the claim
+    "derived-error",  # a derived attribute can't be worked out for it (likewise contained)
     "in-use-here",  # picked already for this same Pod
     "pool",  # its pool is incomplete or invalid
 )
+
+# What ends the attempt on all nodes, unless errors are contained.
+FATAL = ("selector-error", "capacity-error", "derived-error")
 
 
 @dataclass(frozen=True, slots=True)

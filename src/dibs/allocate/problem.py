@@ -13,7 +13,7 @@ from dibs.allocate import checks, orders
 from dibs.allocate.checks import Standing
 from dibs.allocate.draft import Draft
 from dibs.allocate.orders import Order
-from dibs.allocate.outcome import Reason
+from dibs.allocate.outcome import FATAL, Reason
 from dibs.allocate.scene import Scene
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint, Request, Wish
 from dibs.supply.pools import Candidate, Pool, PoolFault
@@ -74,6 +74,7 @@ class Problem:
             checks.unpicked(ask, candidate, draft)
             or self.verdict(ask, place)
             or checks.roomy(ask, candidate, draft, self.scene)
+            or checks.compatible_here(ask, candidate, draft, self.scene)
             or checks.affordable(ask, candidate, draft, self.scene)
             or self.violation(ask, candidate, draft)
         )
@@ -83,7 +84,7 @@ class Problem:
 
     def violation(self, ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
         for number, constraint in self.rules[ask]:
-            if against := checks.alike(constraint, number, candidate, draft, self.scene):
+            if against := checks.alike(ask, constraint, number, candidate, draft, self.scene):
                 return against
         return None
 
@@ -170,7 +171,7 @@ def _rules(wishes: Iterable[Wish]) -> Mapping[Ask, tuple[tuple[int, Constraint],
 
 
 def _raise_if_fatal(ask: Ask, candidate: Candidate, against: Reason) -> None:
-    if against.code == "selector-error":
+    if against.code in FATAL:
         raise Mistake(against.text)
     if against.code == "constraint" and ask.mode == "All":
         raise Mistake(

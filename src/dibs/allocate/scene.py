@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dibs.allocate import capacity, constraints, counters
+from dibs.allocate import capacity, constraints, counters, groups
+from dibs.allocate.counters import Drawing, Draws
 from dibs.allocate.draft import Amounts, Drawn, Values
+from dibs.allocate.groups import Modes
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node
 from dibs.request.asks import Ask
@@ -31,12 +33,31 @@ class Scene:
     _rooms: dict[DeviceId, Amounts] = field(default_factory=dict)
     _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = field(default_factory=dict)
     _values: dict[tuple[DeviceId, str], Values | None] = field(default_factory=dict)
+    _modes: dict[PoolId, Modes] = field(default_factory=dict)
+    _metered: dict[tuple[int, DeviceId], tuple[Draws, str]] = field(default_factory=dict)
+    _drawings: dict[PoolId, tuple[Drawing, ...]] = field(default_factory=dict)
 
     def left(self, pool: PoolId) -> Drawn:
         """What the counters of a pool have left beside what others hold."""
         if pool not in self._left:
-            self._left[pool] = counters.left_of(self.pools[pool], self.ledger)
+            self._left[pool] = counters.left_of(
+                self.pools[pool], self.ledger, in_milli=self.features.fractional_capacity_range
+            )
         return self._left[pool]
+
+    def drawings(self, pool: PoolId) -> tuple[Drawing, ...]:
+        """Who draws what from a pool's counters; only asked for people."""
+        if pool not in self._drawings:
+            in_milli = self.features.fractional_capacity_range
+            found = counters.drawings(self.pools[pool], self.ledger, in_milli=in_milli)
+            self._drawings[pool] = tuple(found)
+        return self._drawings[pool]
+
+    def modes(self, pool: PoolId) -> Modes:
+        """In which modes held devices use a pool's counter sets (KEP-5963)."""
+        if pool not in self._modes:
+            self._modes[pool] = groups.held(self.pools[pool], self.ledger)
+        return self._modes[pool]
 
     def room(self, candidate: Candidate) -> Amounts:
         """What the capacities of a shared device have left beside what others consume."""
@@ -49,14 +70,62 @@ class Scene:
         """What the ask takes of the device's capacities, and why it never could."""
         key = id(ask), candidate.id
         if key not in self._shares:
-            amounts = capacity.consumption(candidate.device.capacity, ask.capacity)
+            in_milli = self.features.fractional_capacity_range
+            wanted = self.own(ask, candidate)
+            amounts = capacity.consumption(candidate.device.capacity, wanted, in_milli=in_milli)
             self._shares[key] = amounts
         return self._shares[key]
 
-    def values(self, candidate: Candidate, attribute: str) -> Values | None:
-        """The device's values of a constraint's attribute; None when it has none."""
-        key = candidate.id, attribute
+    def own(self, ask: Ask, candidate: Candidate) -> Amounts:
+        """What the ask wants of the device's own capacities: the rest is a counter's (KEP-5941)."""
+        if not candidate.meters:
+            return ask.capacity
+        published = candidate.device.capacity
+        return {
+            name: amount
+            for name, amount in ask.capacity.items()
+            if name in published or not counters.is_metered(candidate, name)
+        }
+
+    def metered(self, ask: Ask, candidate: Candidate) -> tuple[Draws, str]:
+        """What the ask draws from counters by capacity, and why it never could (KEP-5941)."""
+        if not candidate.meters:
+            return (), ""
+        key = id(ask), candidate.id
+        if key not in self._metered:
+            share, _ = self.share(ask, candidate)
+            pool = self.pools[candidate.pool]
+            in_milli = self.features.fractional_capacity_range
+            self._metered[key] = counters.metered(
+                candidate, pool, share, ask.capacity, in_milli=in_milli
+            )
+        return self._metered[key]
+
+    def values(self, ask: Ask, candidate: Candidate, attribute: str) -> Values | None:
+        """The device's values of a constraint's attribute; None when it has none.
+
+        The ask's own derived attribute comes before what the driver publishes (KEP-6080).
+        """
+        expression = ask.derived.get(attribute)
+        # An expression is no attribute's name: "=" keeps them apart.
+        key = candidate.id, attribute if expression is None else f"={expression}"
         if key not in self._values:
             with_lists = self.features.list_type_attributes
-            self._values[key] = constraints.values_of(candidate, attribute, with_lists)
+            if expression is not None:
+                self._values[key] = self._derived(expression, candidate)
+            else:
+                self._values[key] = constraints.values_of(candidate, attribute, with_lists)
         return self._values[key]
+
+    def failure(self, ask: Ask, candidate: Candidate, attribute: str) -> str:
+        """Why the ask's derived attribute can't be worked out for the device; empty if it can."""
+        if attribute not in ask.derived:
+            return ""
+        found = self.answers.derived(ask.derived[attribute], candidate)
+        return found if isinstance(found, str) else ""
+
+    def _derived(self, expression: str, candidate: Candidate) -> Values | None:
+        found = self.answers.derived(expression, candidate)
+        if isinstance(found, str):
+            return None
+        return constraints.of_attribute(found, self.features.list_type_attributes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dibs.allocate import bounds, checks, constraints, counters
+from dibs.allocate import bounds, checks, constraints, counters, groups
 from dibs.allocate.bounds import Survey
 from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem
@@ -140,23 +140,27 @@ def taking(problem: Problem, draft: Draft, ask: Ask, place: int, survey: Survey 
     scene = problem.scene
     candidate = problem.candidates[place]
     share = scene.share(ask, candidate)[0] if candidate.is_shareable else None
-    drawn, blocked = draft.drawn, draft.blocked
-    if checks.pays(ask, candidate, draft, scene):
-        drawn = counters.plus(drawn, candidate)
+    drawn, blocked, modes = draft.drawn, draft.blocked, draft.modes
+    if draws := checks.cost(ask, candidate, draft, scene):
+        drawn = counters.plus(drawn, draws)
         if survey:
-            blocked |= survey.blocked_after(draft, candidate, drawn)
+            blocked |= survey.blocked_after(draft, candidate, draws, drawn)
+    if candidate.groups and checks.pays(ask, candidate, draft, scene):
+        modes = groups.plus(candidate, modes, scene.modes(candidate.pool))
+        if survey:
+            blocked |= survey.clashing_after(draft, candidate, modes)
     if survey and share is not None and not ask.is_admin:
         use = draft.uses.get(candidate.id)
         consumed = total(use.consumed, share) if use else share
         blocked |= survey.exhausted_after(candidate, place, consumed)
     values: dict[int, Values] | None = None
     for number, constraint in problem.rules[ask]:
-        its = scene.values(candidate, constraint.attribute)
+        its = scene.values(ask, candidate, constraint.attribute)
         assert its is not None
         values = values or dict(draft.values)
         values[number] = constraints.joined(constraint, draft.values.get(number), its)
     pick = Pick(ask, candidate, place, share)
-    return draft.plus(pick, drawn, blocked, draft.values if values is None else values)
+    return draft.plus(pick, drawn, blocked, draft.values if values is None else values, modes)
 
 
 def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:

@@ -11,7 +11,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from dibs.allocate.outcome import Reason
+from dibs.cel.faults import CompileError
+from dibs.model.objects import DeviceAttribute
+from dibs.request import derived
 from dibs.request.asks import Ask, Condition
+from dibs.request.derived import Derivation
 from dibs.request.selectors import Selector
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
@@ -24,6 +28,8 @@ class Answers:
     _selectors: dict[str, Selector | str] = field(default_factory=dict)
     _by_device: dict[str, dict[Candidate, bool | str]] = field(default_factory=dict)
     _by_projection: dict[str, dict[Hashable, bool | str]] = field(default_factory=dict)
+    _derivations: dict[str, Derivation | str] = field(default_factory=dict)
+    _derived: dict[str, dict[Hashable, DeviceAttribute | str]] = field(default_factory=dict)
 
     def objection(self, ask: Ask, candidate: Candidate) -> Reason | None:
         """The first of the ask's selectors that is false on the device or fails on it."""
@@ -38,6 +44,26 @@ class Answers:
                 return Reason("selector", f"{condition} is false")
             return self._failure(condition, candidate, answer)
         return None
+
+    def derived(self, expression: str, candidate: Candidate) -> DeviceAttribute | str:
+        """The attribute that an expression gives the device, or the text of an error (KEP-6080)."""
+        derivation = self._derivations.get(expression)
+        if derivation is None:
+            try:
+                derivation = derived.compile(expression)
+            except CompileError as error:
+                derivation = f"CEL compile error: {error}"
+            self._derivations[expression] = derivation
+        if isinstance(derivation, str):
+            return derivation
+        known = self._derived.setdefault(expression, {})
+        seen = derivation.projection(candidate)
+        if seen not in known:
+            try:
+                known[seen] = derivation.attribute(candidate)
+            except Mistake as mistake:
+                known[seen] = f"CEL runtime error: {mistake.message}"
+        return known[seen]
 
     def explain(self, ask: Ask, candidate: Candidate) -> str:
         """Why the first false selector is false; only asked for people."""

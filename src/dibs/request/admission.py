@@ -11,22 +11,25 @@ from collections.abc import Callable
 from dibs.cel.faults import CompileError
 from dibs.model.rules import Context, FaultType, SelectorFault
 from dibs.model.rules.limits import EXPRESSION_COST
-from dibs.request import selectors
+from dibs.request import derived, selectors
 from dibs.supply.features import ALL, Features
 
 
 def context(
     admin_access: Callable[[str], bool | None] | None = None, features: Features = ALL
 ) -> Context:
-    """What `rules.validate` needs; `admin_access` says of a namespace whether it has the label.
-
-    Derived attributes (KEP-6080) are let through: nothing here evaluates them yet.
-    """
+    """What `rules.validate` needs; `admin_access` says of a namespace whether it has the label."""
 
     def compile_selector(expression: str) -> SelectorFault | None:
         return refusal(expression, features)
 
-    return Context(compile_selector=compile_selector, admin_access=admin_access)
+    def derived_cost(expression: str) -> int | SelectorFault:
+        try:
+            return derived.compile(expression, selectors.NEW, features).program.max_cost
+        except CompileError as error:
+            return SelectorFault(FaultType.INVALID, str(error))
+
+    return Context(compile_selector, derived_cost, admin_access)
 
 
 def refusal(expression: str, features: Features = ALL) -> SelectorFault | None:

@@ -9,7 +9,7 @@ Source: KEP-4381, KEP-4816 (firstAvailable), KEP-5018 (admin access), KEP-5055, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -64,6 +64,8 @@ class Ask:
     is_admin: bool
     tolerations: tuple[DeviceToleration, ...]
     capacity: Mapping[str, Quantity]
+    # Expressions by the name under which constraints know them (KEP-6080).
+    derived: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -170,8 +172,8 @@ def _ask(
         raise Mistake(f"{who}: sets adminAccess, but admin access is off")
     if wanted.capacity is not None and not features.consumable_capacity:
         raise Mistake(f"{who}: asks for capacity, but consumable capacity is off")
-    if wanted.derived_attributes:
-        raise Mistake(f"{who}: derived attributes (KEP-6080) are not supported yet")
+    if wanted.derived_attributes and not features.derived_attributes:
+        raise Mistake(f"{who}: has derived attributes, but they are off")
     mode, count = _amount(who, wanted)
     return Ask(
         claim=whose.claim,
@@ -188,6 +190,7 @@ def _ask(
         is_admin=bool(admin),
         tolerations=tuple(_defaulted(each) for each in wanted.tolerations),
         capacity=wanted.capacity.requests if wanted.capacity is not None else {},
+        derived={each.name: each.expression for each in wanted.derived_attributes},
     )
 
 

@@ -79,6 +79,16 @@ class _Gates:
         return types.DYN if self.has_lists else types.ANY
 
 
+def environment(mode: Mode = STORED, features: Features = ALL) -> Environment:
+    """What expressions about a device are compiled in, also those that select nothing."""
+    is_stored = mode is STORED
+    return _environment(
+        _Gates(
+            is_stored or features.list_type_attributes, is_stored or features.consumable_capacity
+        )
+    )
+
+
 @lru_cache(maxsize=4)
 def _environment(gates: _Gates) -> Environment:
     by_domain = types.map_of(types.STRING, types.map_of(types.STRING, gates.attribute))

@@ -8,15 +8,17 @@ gone. Nothing is decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dibs.allocate import counters
+from dibs.allocate import counters, groups
+from dibs.allocate.counters import Drawing
+from dibs.allocate.groups import Modes
 from dibs.model.core import Container, Pod
 from dibs.model.objects import Device, ResourceClaim
 from dibs.schedule import claims as pod_claims
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.supply import node_selectors, taints
-from dibs.supply.identity import CounterId, DeviceId, PoolId
+from dibs.supply.identity import NO_GROUPS, CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Ledger
 from dibs.supply.pools import Candidate, Pool, Supply
 from dibs.values.quantity import Quantity
@@ -110,6 +112,8 @@ class Shelf:
 
     fault: str = ""
     left: Mapping[CounterId, Quantity] | None = None
+    drawings: tuple[Drawing, ...] = ()
+    modes: Modes = field(default_factory=dict)
 
     @classmethod
     def of(cls, pool: Pool | None, ledger: Ledger) -> Shelf:
@@ -117,7 +121,10 @@ class Shelf:
             return cls()
         if pool.fault:
             return cls(pool.fault.text)
-        return cls(left=counters.left_of(pool, ledger) if pool.counters else None)
+        if not pool.counters:
+            return cls()
+        drawings = tuple(counters.drawings(pool, ledger))
+        return cls("", counters.left_of(pool, ledger), drawings, groups.held(pool, ledger))
 
 
 def uses_of(
@@ -147,8 +154,13 @@ def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
         return "unusable", shelf.fault
     if candidate.blocking:
         return "tainted", taint_note(candidate)
-    if shelf.left is not None and (short := counters.shortage(candidate, shelf.left, {})):
-        return "blocked", counters.text_of(short, candidate, shelf.left)
+    if owner := groups.clash(candidate, shelf.modes):
+        return (
+            "blocked",
+            f"{owner.name} is in use as {groups.named(shelf.modes[owner] or NO_GROUPS)}",
+        )
+    if shelf.left is not None and (short := counters.shortage(candidate.draws, shelf.left, {})):
+        return "blocked", counters.text_of(*short, shelf.left, shelf.drawings)
     return "free", ""
 
 

@@ -19,6 +19,7 @@ from dibs.model.objects import (
 from dibs.request import asks
 from dibs.request.asks import Ask, Unreadable
 from dibs.testing import builders as b
+from dibs.supply.features import Features
 from dibs.values.mistake import Mistake
 
 CLASSES = {"gpu": b.device_class("gpu", "device.driver == 'x'", "true")}
@@ -74,7 +75,6 @@ def test_defaults_are_filled_in() -> None:
         (exactly(allocation_mode="Most"), "unsupported count mode Most"),
         (exactly(count=-1), "count -1 must be greater than zero"),
         (exactly(selectors=(DeviceSelector(),)), "claim default/train: selector #0: unsupported"),
-        (exactly(derived_attributes=(DerivedAttribute(name="x"),)), "KEP-6080"),
         (b.claim("train", DeviceRequest(name="r")), "neither exactly nor firstAvailable"),
         (b.claim("train", b.request("r", device_class="")), "has no device class name"),
         (
@@ -109,3 +109,11 @@ def test_a_constraint_concerns_requests_and_alternatives_by_name() -> None:
     other = asks.Constraint("match", "a/b", frozenset({"r/x"}))
     ask = only(b.request("r"))
     assert [each.concerns(ask) for each in (whole, named, other)] == [True, True, False]
+
+
+def test_derived_attributes_need_their_feature() -> None:
+    claim = exactly(derived_attributes=(DerivedAttribute(name="x/y", expression="1"),))
+    (wish,) = asks.read([claim], CLASSES)
+    assert wish.requests[0].alternatives[0].derived == {"x/y": "1"}
+    with pytest.raises(Mistake, match="has derived attributes, but they are off"):
+        asks.read([claim], CLASSES, Features(derived_attributes=False))
