@@ -35,7 +35,7 @@ def of(
     call = dispatcher(function, overloads, given)
     price = prices.of_call(function, overloads)
     is_whole = len(overloads) == 1 or function in _WHOLE or not function[0].isalpha()
-    if function in _WITH_PATTERN and operands[1].is_constant:
+    if function in _WITH_PATTERN and type(operands[1].value) is str:
         is_whole = False
     if len(operands) == 1:
         made = _unary(call, operands[0].run, price)

@@ -14,6 +14,15 @@ from dibs.cel import runtime
 from dibs.cel.code import Code, Evaluate, Run
 from dibs.cel.runtime import ABSENT, NONE, EvaluationError, Optional, Value
 
+_KEYS = frozenset((bool, int, runtime.UInt, float, str))
+
+
+def usable_key(key: Value) -> Value:
+    """A key that something could be found under. Raises for a list, a version, null …"""
+    if type(key) in _KEYS:
+        return key
+    raise EvaluationError(f"invalid qualifier type: {runtime.go_class(key)}")
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -153,7 +162,7 @@ def _walk(run: Run, value: Value, steps: Sequence[Step], more: int) -> tuple[Val
         key = step.key
         if step.computed is not None:
             try:
-                key = step.computed(run)
+                key = usable_key(step.computed(run))
             except EvaluationError:
                 run.cost += not is_optional
                 raise

@@ -195,6 +195,7 @@ class _Checker:
         elif inner.name.startswith(("kubernetes.", "net.")):
             text = f"unexpected failed resolution of '{inner}'"
             self.fault(text, node.at, node.span)
+            found = unify.ERROR
         elif not unify.is_open(inner):
             text = f"type '{self.closed(inner)}' does not support field selection"
             self.fault(text, node.at, node.span)
@@ -224,11 +225,10 @@ class _Checker:
         return self.resolved(node, name, target)
 
     def logical(self, node: Call) -> Type:
-        for arg in node.args:
-            self.check_as(arg, types.BOOL)
+        fits = [self.check_as(arg, types.BOOL) for arg in node.args]
         overloads = self.environment.functions[node.function]
         self.calls[node.id] = Resolution(node.function, overloads, None, tuple(node.args))
-        return types.BOOL
+        return types.BOOL if all(fits) else unify.ERROR
 
     def optional_select(self, node: Call) -> Type:
         operand, key = node.args
@@ -360,10 +360,13 @@ class _Checker:
                 self.check_as(node.step, accumulated)
             return self.bound(self.check(node.result))
 
-    def check_as(self, node: Node, wanted: Type) -> None:
+    def check_as(self, node: Node, wanted: Type) -> bool:
+        """Check a node and say whether it has the type; a fault if not."""
         given = self.check(node)
-        if not self.assignable(wanted, given):
-            self.mismatch(node, wanted, given)
+        if self.assignable(wanted, given):
+            return True
+        self.mismatch(node, wanted, given)
+        return False
 
     def loop_types(self, node: Fold, given: Type) -> tuple[Type, Type]:
         if given.name == "list" and given.params:

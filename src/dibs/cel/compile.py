@@ -22,7 +22,6 @@ from dibs.cel.runtime import EvaluationError, Optional, Value
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
 )
-_KEYS = frozenset((bool, int, runtime.UInt, float, str))
 _STEPS = frozenset(("_[_]", "_[?_]", "_?._"))
 
 
@@ -157,10 +156,7 @@ class _Compiler:
         key = self.code(node.args[1])
         if not key.is_constant:
             return Step(None, key.bare, is_optional)
-        if type(key.value) not in _KEYS:
-            kind = runtime.go_class(key.value)
-            raise Instantiation(f"invalid qualifier type: {kind}")
-        return Step(key.value, None, is_optional)
+        return Step(_now(chains.usable_key, key.value), None, is_optional)
 
     # --- calls ------------------------------------------------------------------------------------
 
@@ -209,7 +205,10 @@ class _Compiler:
 
     def list_literal(self, node: ListNode) -> Code:
         parts = [self.code(each) for each in node.elements]
-        if not node.optional and all(part.is_constant for part in parts):
+        if all(part.is_constant for part in parts):
+            if node.optional:
+                # No constant is an optional.
+                _now(_is_present, parts[min(node.optional)].value, "list element")
             return Code.constant(tuple(part.value for part in parts))
         runs = [(part.run, position in node.optional) for position, part in enumerate(parts)]
 
@@ -235,10 +234,10 @@ class _Compiler:
             (self.code(entry.key), self.code(entry.value), entry.is_optional)
             for entry in node.entries
         ]
-        if all(
-            key.is_constant and value.is_constant and not is_optional
-            for key, value, is_optional in parts
-        ):
+        if all(key.is_constant and value.is_constant for key, value, _ in parts):
+            for _, value, is_optional in parts:
+                if is_optional:
+                    _now(_is_present, value.value, "map entry")
             pairs = [(key.value, value.value) for key, value, _ in parts]
             return Code.constant(_now(runtime.Map.of, pairs))
         runs = [(key.run, value.run, is_optional) for key, value, is_optional in parts]

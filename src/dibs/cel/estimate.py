@@ -193,11 +193,11 @@ class _Estimate:
         return cost
 
     def call(self, node: Call) -> int:
-        if node.function == "dyn" and node.target is None:
+        resolution = self.checked.calls[node.id]
+        if resolution.function == "dyn":
             cost = self.cost(node.args[0])
             self.same_as(node, node.args[0])
             return add(cost, 1)
-        resolution = self.checked.calls[node.id]
         arg_costs, operands = [], []
         for arg in node.args:
             arg_costs.append(self.cost(arg))

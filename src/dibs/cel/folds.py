@@ -174,15 +174,14 @@ def entered(loop: Loop, kept: Evaluate | None, key: Evaluate | None, each: Evalu
 
 
 def _enter(run: Run, entries: runtime.Map, key: Evaluate | None, each: Evaluate) -> None:
-    if key is not None:
-        name, value = key(run), each(run)
-        run.cost += 1
-        comprehensions.insert_into(entries, name, value)
-        return
+    name = key(run) if key is not None else None
     try:
         more = each(run)
     finally:
         run.cost += 1
+    if key is not None:
+        comprehensions.insert_into(entries, name, more)
+        return
     if not isinstance(more, runtime.Map):
         raise runtime.no_overload()
     for name in runtime.keys_of(more):

@@ -258,6 +258,9 @@ def _opt_map(make: Maker) -> Node:
 
 def _sort_by(make: Maker) -> Node:
     """`x.sortBy(e, key)`: bind x, map it to its keys, sort x by them."""
+    if isinstance(make.target, Literal | MapNode):
+        kinds = "list, identifier, comprehension, call or select expression"
+        raise BadMacro(f"sortBy can only be applied to a {kinds}", make.target)
     keys = _collected(
         Maker(
             make.numbers,

@@ -190,9 +190,9 @@ _PATTERNS: Final = {
 
 
 def _validated(values: Values) -> int:
-    format_ = values[0]
-    pattern = _PATTERNS.get(format_.name, 1) if type(format_) is runtime.NamedFormat else 1
-    return tenth(1 + _size(values, 1)) * math.ceil(pattern * 0.25)
+    if type(values[0]) is not runtime.NamedFormat:
+        return 1
+    return tenth(1 + _size(values, 1)) * math.ceil(_PATTERNS[values[0].name] * 0.25)
 
 
 def _counted(values: Values) -> int:
@@ -201,12 +201,8 @@ def _counted(values: Values) -> int:
     return (max(count, 0) if type(count) is int else 1) + _NEW_LIST
 
 
-def _sliced(values: Values, result: Value) -> int:
+def _copied(values: Values, result: Value) -> int:
     return runtime.size_of(result) + _NEW_LIST
-
-
-def _reversed(values: Values) -> int:
-    return _size(values) + _NEW_LIST
 
 
 def _flattened(values: Values) -> int:
@@ -254,8 +250,8 @@ _BY_SINGLE: dict[str, Price] = {
     "strings.quote": Price(_read_within),
     "format": Price(_read_within),
     "lists.range": Price(_counted),
-    "slice": Price(of_result=_sliced),
-    "reverse": Price(_reversed),
+    "slice": Price(of_result=_copied),
+    "reverse": Price(of_result=_copied),
     "flatten": Price(_flattened),
     "distinct": Price(_pairwise),
     "sort": Price(_pairwise),

@@ -101,6 +101,15 @@ def _bad_format(checked: Checked, node: Call) -> Iterator[Fault]:
 
 
 def _unfit(checked: Checked, letter: str, arg: Node) -> Iterator[Fault]:
+    """Of a list or map literal each part is looked at, since `%s` writes them one by one."""
+    if letter == "s" and isinstance(arg, ListNode):
+        for element in arg.elements:
+            yield from _unfit(checked, letter, element)
+        return
+    if letter == "s" and isinstance(arg, MapNode):
+        for entry in arg.entries:
+            yield from _unfit(checked, letter, entry.value)
+        return
     accepted, refusal = formatting.ACCEPTED[letter]
     each = checked.type_of(arg)
     name = _FORMATTED.get(each.name, each.name)

@@ -10,7 +10,9 @@ from dibs.cel.runtime.errors import EvaluationError
 from dibs.cel.runtime.naming import go_class, type_name
 from dibs.cel.runtime.texts import as_text
 from dibs.cel.runtime.values import (
+    CIDR,
     EMPTY_MAP,
+    IP,
     DefaultMap,
     Map,
     Optional,
@@ -126,11 +128,16 @@ def iterate_pairs(value: Value) -> Iterator[tuple[Value, Value]]:
 def size_of(value: Value) -> int:
     """The size that costs go by: code points, bytes, elements, entries; of all else 1.
 
-    An optional counts as its content.
+    An optional counts as its content, an address as its bytes, a prefix as those it fixes.
     """
     kind = type(value)
     if kind is str or kind is bytes or kind is tuple or kind in MAPS:
         return len(value)
+    if kind is IP:
+        return len(value.address.packed)
+    if kind is CIDR:
+        length: int = value.length
+        return -(-length // 8)
     if kind is Optional and value.present:
         return size_of(value.value)
     return 1
@@ -141,10 +148,10 @@ def verdict(value: Value) -> bool:
     if type(value) is bool:
         return value
     inner = value
-    if type(value) is Optional and value.present:
-        inner = value.value
-        if type(inner) is bool:
-            return inner
+    while type(inner) is Optional and inner.present:
+        inner = inner.value
+    if type(inner) is bool:
+        return inner
     name = type_name(inner)
     why = _WHY_NOT_BOOL.get(name) or f"type conversion error from '{name.split('.')[-1]}' to 'bool'"
     name = type_name(value)
