@@ -75,3 +75,15 @@ def test_glossary_is_short_and_in_order() -> None:
     words = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "GLOSSARY.md").read_text(), re.MULTILINE)
     assert len(words) <= 40
     assert words == sorted(set(words))
+
+
+PYTHON = [
+    (page, block)
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+]
+
+
+@pytest.mark.parametrize(("page", "block"), PYTHON, ids=[page.name for page, _ in PYTHON])
+def test_examples_in_python_run(page: Path, block: str) -> None:
+    exec(compile(block, str(page), "exec"), {})

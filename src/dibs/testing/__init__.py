@@ -1,0 +1,6 @@
+"""For tests, ours and yours: objects in a line, worlds from a seed, an allocator to compare with.
+
+`builders` writes objects; `worlds` and `strategies` generate small clusters, `anything` objects
+with every field set; `oracle` decides by brute force what `engine` asks of the real allocator;
+`agree` compares answers of the conformance protocol. See docs/testing.md.
+"""

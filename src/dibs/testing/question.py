@@ -7,7 +7,7 @@ A question is everything that a decision about one node depends on. `worlds` mak
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from dibs.model import codec
@@ -39,11 +39,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`allocations` has one entry a claim, in order, when the outcome is `allocated`."""
+    """`allocations` has one entry a claim, in order, when the outcome is `allocated`.
+
+    Messages are for people: answers are equal that say the same in other words.
+    """
 
     outcome: Outcome
     allocations: tuple[AllocationResult, ...] = ()
-    message: str = ""
+    message: str = field(default="", compare=False)
 
 
 def tree(question: Question) -> dict[str, object]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from dibs.model.core import Node
 from dibs.model.objects import (
     Device,
-    DeviceAttribute,
     DeviceCapacity,
     DeviceConstraint,
     DeviceTaint,
@@ -23,7 +21,7 @@ from dibs.model.objects import (
 from dibs.request import selectors
 from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId
-from dibs.testing.oracle import pools
+from dibs.testing.oracle import constraints, pools
 from dibs.testing.oracle.pools import Candidate, Fatal, Key, Pool
 from dibs.testing.oracle.wishes import Ask
 from dibs.values.mistake import Mistake
@@ -186,32 +184,22 @@ class Judge:
 
     def is_constrained_well(self, ask: Ask, candidate: Candidate, picks: tuple[Pick, ...]) -> bool:
         """Whether all constraints of the claim still hold with this device."""
+        lists = self.features.list_type_attributes
         return all(
-            self._satisfies(constraint, candidate, ask, picks)
+            constraints.holds(constraint, candidate, self._under(constraint, ask, picks), lists)
             for constraint in self.claims[ask.claim].spec.devices.constraints
-            if _concerns(constraint, ask)
+            if constraints.concerns(constraint, ask)
         )
 
-    def _satisfies(
-        self,
-        constraint: DeviceConstraint,
-        candidate: Candidate,
-        ask: Ask,
-        picks: tuple[Pick, ...],
-    ) -> bool:
-        must_match = constraint.match_attribute is not None
-        name = constraint.match_attribute or constraint.distinct_attribute or ""
-        value = _lookup(candidate, name)
-        if value is None:
-            return False
-        earlier = [
-            _lookup(pick.candidate, name) or DeviceAttribute()
+    def _under(
+        self, constraint: DeviceConstraint, ask: Ask, picks: tuple[Pick, ...]
+    ) -> list[Candidate]:
+        """The devices that the claim has under this constraint already."""
+        return [
+            pick.candidate
             for pick in picks
-            if pick.ask.claim == ask.claim and _concerns(constraint, pick.ask)
+            if pick.ask.claim == ask.claim and constraints.concerns(constraint, pick.ask)
         ]
-        if self.features.list_type_attributes:
-            return _sets_agree(value, earlier, must_match)
-        return _scalars_agree(value, earlier, must_match)
 
 
 # --- selectors ---------------------------------------------------------------------------------
@@ -296,61 +284,3 @@ def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     if toleration.operator == "Exists":
         return True
     return toleration.operator in ("", "Equal") and toleration.value == taint.value
-
-
-# --- constraints -------------------------------------------------------------------------------
-
-
-def _concerns(constraint: DeviceConstraint, ask: Ask) -> bool:
-    named = constraint.requests
-    return not named or ask.request in named or ask.name in named
-
-
-def _lookup(candidate: Candidate, name: str) -> DeviceAttribute | None:
-    """By qualified name, or by the bare one where the domain is the driver's."""
-    attributes = candidate.device.attributes
-    if name in attributes:
-        return attributes[name]
-    domain, _, bare = name.partition("/")
-    return attributes.get(bare) if domain == candidate.slice.spec.driver else None
-
-
-def _values(attribute: DeviceAttribute) -> tuple[str, tuple[object, ...], bool]:
-    """The type, the values, and whether it is a list."""
-    for kind, scalar, several in (
-        ("int", attribute.int_, attribute.ints),
-        ("bool", attribute.bool_, attribute.bools),
-        ("string", attribute.string, attribute.strings),
-        ("version", attribute.version, attribute.versions),
-    ):
-        if scalar is not None:
-            return kind, (scalar,), False
-        if several is not None:
-            return kind, tuple(several), True
-    return "", (), True
-
-
-def _scalars_agree(
-    value: DeviceAttribute, earlier: list[DeviceAttribute], must_match: bool
-) -> bool:
-    """Without the feature a list is of no known type: accepted first, never after others."""
-    if not earlier:
-        return True
-    kind, values, is_list = _values(value)
-    if is_list:
-        return False
-    others = [_values(each) for each in earlier]
-    if must_match:
-        return others[0] == (kind, values, False)
-    return (kind, values, False) not in others
-
-
-def _sets_agree(value: DeviceAttribute, earlier: list[DeviceAttribute], must_match: bool) -> bool:
-    kind, values, _ = _values(value)
-    others = [_values(each) for each in earlier]
-    if must_match:
-        if any(other != kind for other, _, _ in others):
-            return False
-        sets = [set(each) for _, each, _ in others] + [set(values)]
-        return not others or bool(reduce(set.__and__, sets))
-    return all(other != kind or not set(each) & set(values) for other, each, _ in others)
