@@ -47,8 +47,6 @@ def toleration(value: DeviceToleration, path: str) -> Faults:
     if value.key:
         yield from fields.label_key(value.key, f"{path}.key")
     match value.operator:
-        case "":
-            yield faults.required(f"{path}.operator")
         case "Exists":
             if value.value:
                 yield faults.invalid(f"{path}.value", value.value, _NOT_EMPTY)
