@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dibs.cel import runtime
+from dibs.cel.ast import Node
 from dibs.cel.prices import LIMIT
 from dibs.cel.runtime import CostLimitExceeded, Value
 
@@ -74,4 +75,9 @@ class Code:
 
 
 class Instantiation(Exception):
-    """A constant part of the expression can never be evaluated; the text is upstream's."""
+    """A constant part of the expression can never be evaluated; the text is upstream's.
+
+    `node` is the innermost part concerned, once that is known.
+    """
+
+    node: Node | None = None

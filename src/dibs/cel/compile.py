@@ -55,27 +55,32 @@ class _Compiler:
 
     def code(self, node: Node) -> Code:
         known = self.codes.get(node.id)
-        if known is not None:
-            return known
+        if known is None:
+            try:
+                known = self.codes[node.id] = self.made(node)
+            except Instantiation as fault:
+                fault.node = fault.node or node
+                raise
+        return known
+
+    def made(self, node: Node) -> Code:
         match node:
             case Literal(value=value):
-                made = Code.constant(value)
+                return Code.constant(value)
             case Ident():
-                made = self.ident(node)
+                return self.ident(node)
             case Select():
-                made = self.select(node)
+                return self.select(node)
             case Call():
-                made = self.call(node)
+                return self.call(node)
             case ListNode():
-                made = self.list_literal(node)
+                return self.list_literal(node)
             case MapNode():
-                made = self.map_literal(node)
+                return self.map_literal(node)
             case Message():
-                made = self.message(node)
+                return self.message(node)
             case Fold():
-                made = self.fold(node)
-        self.codes[node.id] = made
-        return made
+                return self.fold(node)
 
     # --- names and chains of selections -----------------------------------------------------------
 

@@ -33,24 +33,22 @@ class Fault:
 class CompileError(Exception):
     """The expression cannot be used; `faults` says all that is wrong, in order of position.
 
-    `str()` has upstream's form: one block a fault, with the line and a caret under the spot.
+    `str()` has upstream's form: one block a fault, with the line and a caret under the spot. What
+    upstream tells without a place (`instead`, the text before the fault's) has neither.
     """
 
-    def __init__(
-        self, faults: tuple[Fault, ...], expression: str, prefix: str = "compilation failed: "
-    ):
+    def __init__(self, faults: tuple[Fault, ...], expression: str, instead: str | None = None):
         super().__init__(faults[0].message)
         self.faults = faults
         self.expression = expression
-        self.prefix = prefix
+        self.instead = instead
 
     def __str__(self) -> str:
-        if not self.prefix:
-            return self.faults[0].message
-        if all(fault.span is None and fault.line > 0 for fault in self.faults):
-            return self.prefix + "\n".join(fault.message for fault in self.faults)
+        if self.instead is not None:
+            return self.instead + self.faults[0].message
         lines = self.expression.split("\n")
-        return self.prefix + "\n".join(displayed(fault, lines) for fault in self.faults)
+        shown = "\n".join(displayed(fault, lines) for fault in self.faults)
+        return f"compilation failed: {shown}"
 
 
 class Source:

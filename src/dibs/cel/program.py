@@ -95,8 +95,9 @@ def compile_expression(text: str, environment: Environment) -> Program:
     try:
         compiled = compile.compile_checked(checked)
     except Instantiation as fault:
-        whole = Fault(str(fault), 1, 1, root.span)
-        raise CompileError((whole,), text, "program instantiation failed: ") from None
+        spot = fault.node or root
+        found = source.fault(str(fault), spot.at, spot.span)
+        raise CompileError((found,), text, "program instantiation failed: ") from None
     return Program(text, checked.type_of(root), checked, compiled)
 
 
