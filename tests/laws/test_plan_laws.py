@@ -29,7 +29,7 @@ from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
 from dibs.testing import builders
 from dibs.testing.strategies import worlds
-from dibs.testing.worlds import COUNTERS, World
+from dibs.testing.worlds import COUNTERS, EVERY_TRAIT, SWITCHES, World
 from dibs.view import plans
 
 pytestmark = pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_plan_that_was_carried_out_leaves_nothing_to_do(world: World) -> None:
 
 
 @FEW
-@given(worlds())
+@given(worlds(EVERY_TRAIT - {SWITCHES}))
 def test_reasons_say_the_same_when_they_were_remembered(world: World) -> None:
     """A no that was remembered is told as if it had been found now."""
     snapshot = snapshot_of(world)

@@ -137,7 +137,7 @@ def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
         return known.refused
     names = {str(old): str(new) for old, new in zip(known.claims, keys, strict=True)}
     # Whole names only: default/x is no part of default/x-2.
-    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, names))})(?![\w./-])")
+    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, names))})(?![\w.-])")
 
     def text(old: str) -> str:
         if not any(name in old for name in names):
