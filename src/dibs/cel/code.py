@@ -14,7 +14,7 @@ from typing import Any
 from dibs.cel import runtime
 from dibs.cel.ast import Node
 from dibs.cel.prices import LIMIT
-from dibs.cel.runtime import CostLimitExceeded, Value
+from dibs.cel.runtime import CostLimitExceeded, EvaluationError, Value
 
 
 class Run:
@@ -61,6 +61,8 @@ class Code:
     value: Value = None
     # A ternary is no chain of its own: a selection from it continues its branches.
     is_ternary: bool = False
+    # A constant list or map that cannot be made fails with this text, free of charge.
+    failure: str = ""
 
     @classmethod
     def of(cls, run: Evaluate) -> Code:
@@ -72,6 +74,13 @@ class Code:
             return value
 
         return cls(run, run, True, value)
+
+    @classmethod
+    def failing(cls, text: str) -> Code:
+        def run(_: Run) -> Value:
+            raise EvaluationError(text)
+
+        return cls(run, run, failure=text)
 
 
 class Instantiation(Exception):

@@ -190,6 +190,8 @@ class _Compiler:
             if resolution.overloads[0].id == "in_list" and logic.can_be_set(items):
                 return Code.of(logic.membership(operands[0].run, items))
         given = [self.checked.types[operand.id] for operand in resolution.operands]
+        if function in _CONVERSIONS and operands and operands[0].failure:
+            raise Instantiation(operands[0].failure)
         if function in _CONVERSIONS and len(operands) == 1 and operands[0].is_constant:
             call = calls.dispatcher(function, resolution.overloads, given)
             return Code.constant(_now(call, operands[0].value))
@@ -212,8 +214,7 @@ class _Compiler:
         parts = [self.code(each) for each in node.elements]
         if all(part.is_constant for part in parts):
             if node.optional:
-                # No constant is an optional.
-                _now(_is_present, parts[min(node.optional)].value, "list element")
+                return _no_optional("list element", parts[min(node.optional)].value)
             return Code.constant(tuple(part.value for part in parts))
         runs = [(part.run, position in node.optional) for position, part in enumerate(parts)]
 
@@ -242,7 +243,7 @@ class _Compiler:
         if all(key.is_constant and value.is_constant for key, value, _ in parts):
             for _, value, is_optional in parts:
                 if is_optional:
-                    _now(_is_present, value.value, "map entry")
+                    return _no_optional("map entry", value.value)
             pairs = [(key.value, value.value) for key, value, _ in parts]
             return Code.constant(_now(runtime.Map.of, pairs))
         runs = [(key.run, value.run, is_optional) for key, value, is_optional in parts]
@@ -351,9 +352,18 @@ def _now(call: object, *values: Value) -> Value:
 
 def _is_present(value: Value, what: str) -> bool:
     if type(value) is not Optional:
-        text = f"cannot initialize optional {what} from non-optional value"
-        raise EvaluationError(f"{text} {runtime.as_text(value)}")
+        raise EvaluationError(_not_optional(what, value))
     return value.present
+
+
+def _no_optional(what: str, value: Value) -> Code:
+    """No constant is an optional, so `[?constant]` fails whenever it is asked for."""
+    return Code.failing(_not_optional(what, value))
+
+
+def _not_optional(what: str, value: Value) -> str:
+    shown = runtime.as_text(value)
+    return f"cannot initialize optional {what} from non-optional value {shown}"
 
 
 def _either(optional: Evaluate, other: Evaluate, *, unwraps: bool) -> Evaluate:
