@@ -22,8 +22,8 @@ from dibs.model.core import Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import pods
 from dibs.schedule.plan import Broken, Placed, Plan, Subject, Waits
-from dibs.schedule.state import Options
 from dibs.schedule.snapshot import Snapshot
+from dibs.schedule.state import Options
 from dibs.values.mistake import Mistake
 from dibs.view import plans
 
