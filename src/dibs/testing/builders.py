@@ -25,6 +25,7 @@ from dibs.model.objects import (
     Counter,
     CounterDraw,
     CounterSet,
+    DerivedAttribute,
     Device,
     DeviceAllocationResult,
     DeviceAttribute,
@@ -215,6 +216,7 @@ def request(
     admin: bool | None = None,
     tolerations: Iterable[DeviceToleration] = (),
     capacity: Mapping[str, str] | None = None,
+    derived: Mapping[str, str] | None = None,
 ) -> DeviceRequest:
     """A request for `count` devices (or all of them) that the expressions select."""
     return DeviceRequest(
@@ -227,6 +229,7 @@ def request(
             admin_access=admin,
             tolerations=tuple(tolerations),
             capacity=_requirements(capacity),
+            derived_attributes=_derivations(derived),
         ),
     )
 
@@ -239,6 +242,7 @@ def alternative(
     all_devices: bool = False,
     tolerations: Iterable[DeviceToleration] = (),
     capacity: Mapping[str, str] | None = None,
+    derived: Mapping[str, str] | None = None,
 ) -> DeviceSubRequest:
     """One entry of `first_available`."""
     return DeviceSubRequest(
@@ -249,6 +253,7 @@ def alternative(
         count=0 if all_devices else count,
         tolerations=tuple(tolerations),
         capacity=_requirements(capacity),
+        derived_attributes=_derivations(derived),
     )
 
 
@@ -369,6 +374,12 @@ def _requirements(amounts: Mapping[str, str] | None) -> CapacityRequirements | N
         return None
     parsed = {key: Quantity.parse(text) for key, text in amounts.items()}
     return CapacityRequirements(requests=parsed)
+
+
+def _derivations(expressions: Mapping[str, str] | None) -> tuple[DerivedAttribute, ...]:
+    return tuple(
+        DerivedAttribute(name=name, expression=text) for name, text in (expressions or {}).items()
+    )
 
 
 def _wish(

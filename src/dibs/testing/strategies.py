@@ -16,7 +16,7 @@ from dibs.testing.worlds import World, drawn
 from dibs.testing.worlds.traits import Traits
 
 # Longer than all but the largest need; beyond its end every choice is the plainest.
-_TAPE = 320
+_TAPE = 400
 
 
 def worlds(traits: Traits = frozenset()) -> strategies.SearchStrategy[World]:

@@ -5,11 +5,16 @@ Follows KEP-4381 (matchAttribute), KEP-5075 (distinctAttribute) and KEP-5491 (li
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 
-from dibs.model.objects import DeviceAttribute, DeviceConstraint
-from dibs.testing.oracle.pools import Candidate
+from dibs.cel.faults import CompileError
+from dibs.model.objects import Device, DeviceAttribute, DeviceConstraint
+from dibs.request import derived
+from dibs.supply.identity import DeviceId
+from dibs.testing.oracle.pools import Candidate, Fatal
 from dibs.testing.oracle.wishes import Ask
+from dibs.values.mistake import Mistake
 
 
 def concerns(constraint: DeviceConstraint, ask: Ask) -> bool:
@@ -18,17 +23,43 @@ def concerns(constraint: DeviceConstraint, ask: Ask) -> bool:
 
 
 def holds(
-    constraint: DeviceConstraint, candidate: Candidate, others: list[Candidate], lists: bool
+    constraint: DeviceConstraint,
+    ask: Ask,
+    candidate: Candidate,
+    others: list[tuple[Ask, Candidate]],
+    lists: bool,
 ) -> bool:
-    """Whether the device goes with the others; without the attribute it goes with none."""
+    """Whether the device goes with the others; without the attribute it goes with none.
+
+    Raises Fatal for a derived attribute that fails on the device (KEP-6080).
+    """
     must_match = constraint.match_attribute is not None
     name = constraint.match_attribute or constraint.distinct_attribute or ""
-    value = _lookup(candidate, name)
-    if value is None:
+    value = _attribute(ask, candidate, name)
+    if value is None or (lists and not _values(value)[1]):
         return False
-    earlier = [_lookup(other, name) or DeviceAttribute() for other in others]
+    earlier = [_attribute(of, other, name) or DeviceAttribute() for of, other in others]
     agree = _sets_agree if lists else _scalars_agree
     return agree(value, earlier, must_match)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A device as expressions want to be asked about it."""
+
+    id: DeviceId
+    device: Device
+
+
+def _attribute(ask: Ask, candidate: Candidate, name: str) -> DeviceAttribute | None:
+    """A derived attribute of the ask comes before a published one."""
+    if name not in ask.derived:
+        return _lookup(candidate, name)
+    try:
+        derivation = derived.compile(ask.derived[name])
+        return derivation.attribute(_Asked(DeviceId(*candidate.key), candidate.device))
+    except (CompileError, Mistake) as error:
+        raise Fatal(f"derived attribute {name}: {error}") from error
 
 
 def _lookup(candidate: Candidate, name: str) -> DeviceAttribute | None:

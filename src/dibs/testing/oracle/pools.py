@@ -70,6 +70,8 @@ def is_relevant(slice: ResourceSlice, node: Node, features: Features) -> bool:
     if not features.partitionable_devices:
         if spec.per_device_node_selection or spec.shared_counters:
             return False
+    if not is_counted(slice, features):
+        return False
     if spec.node_name:
         return spec.node_name == node.metadata.name
     if spec.all_nodes:
@@ -80,6 +82,12 @@ def is_relevant(slice: ResourceSlice, node: Node, features: Features) -> bool:
         reachable = [reaches(Candidate(slice, device), node) for device in spec.devices]
         return any(reachable)
     return False
+
+
+def is_counted(slice: ResourceSlice, features: Features) -> bool:
+    """Without KEP-5963 slices with compatibility groups are as good as missing."""
+    draws = [draw for device in slice.spec.devices for draw in device.consumes_counters]
+    return features.compatibility_groups or not any(draw.compatibility_groups for draw in draws)
 
 
 def reaches(candidate: Candidate, node: Node) -> bool:
@@ -112,6 +120,7 @@ def _pool(
     if len(mine) != announced:
         if any(each.spec.pool.generation > generation for each in everywhere):
             return None
+        published = [each for each in published if is_counted(each, features)]
         if len(published) != announced:
             return _sorted_pool(driver, name, mine, published, "currently being updated")
     fault = "currently invalid" if _is_invalid(mine, published, features) else ""

@@ -177,6 +177,7 @@ class _Search:
             judge.is_free(ask, candidate, picks)
             and judge.could_hold(ask, candidate)
             and judge.has_left(ask, candidate, picks)
+            and judge.is_prepared(candidate)
             and judge.is_covered(ask, candidate, picks)
             and judge.is_tolerated(ask, candidate)
         )
@@ -184,7 +185,9 @@ class _Search:
     def plus(self, ask: Ask, candidate: Candidate, draft: _Draft) -> _Draft:
         is_share = self.judge.is_shareable(candidate)
         consumed = {
-            name: checks.consumption(capacity, ask.capacity.get(name))
+            name: checks.consumption(
+                capacity, ask.capacity.get(name), self.judge.features.fractional_capacity_range
+            )
             for name, capacity in candidate.device.capacity.items()
             if is_share and self.judge.features.consumable_capacity
         }

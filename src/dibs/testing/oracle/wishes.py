@@ -38,6 +38,7 @@ class Ask:
     is_admin: bool
     tolerations: tuple[DeviceToleration, ...]
     capacity: Mapping[str, Quantity]
+    derived: Mapping[str, str]
     everything: tuple[Candidate, ...] = field(default=())
 
     @property
@@ -98,6 +99,8 @@ def _ask(
     where = f"request {request}/{alternative}" if alternative else f"request {request}"
     if wish.capacity is not None and not features.consumable_capacity:
         raise Fatal(f"{where}: capacity requests are switched off")
+    if wish.derived_attributes and not features.derived_attributes:
+        raise Fatal(f"{where}: derived attributes are switched off")
     own = _expressions(wish.selectors, where)
     device_class = classes.get(wish.device_class_name)
     if device_class is None:
@@ -116,6 +119,7 @@ def _ask(
         is_admin=is_admin,
         tolerations=wish.tolerations,
         capacity=wish.capacity.requests if wish.capacity is not None else {},
+        derived={each.name: each.expression for each in wish.derived_attributes},
     )
 
 

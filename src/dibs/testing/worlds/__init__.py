@@ -23,9 +23,16 @@ from dibs.testing.worlds.traits import (
     BINDING,
     CAPACITY,
     COUNTERS,
+    DERIVED,
     EVERY_TRAIT,
+    FRACTIONS,
+    GROUPS,
     LISTS,
+    METERS,
+    RECORDS,
+    SKIPS,
     SWITCHES,
+    UPSTREAM_TRAITS,
     Traits,
 )
 
@@ -33,9 +40,16 @@ __all__ = [
     "BINDING",
     "CAPACITY",
     "COUNTERS",
+    "DERIVED",
     "EVERY_TRAIT",
+    "FRACTIONS",
+    "GROUPS",
     "LISTS",
+    "METERS",
+    "RECORDS",
+    "SKIPS",
     "SWITCHES",
+    "UPSTREAM_TRAITS",
     "Traits",
     "World",
     "drawn",
@@ -79,7 +93,7 @@ def world(seed: int, traits: Traits = frozenset()) -> World:
 
 def drawn(chance: random.Random, traits: Traits, *, name: str = "world") -> World:
     """A world whose every choice is taken from `chance`."""
-    nodes = hardware.nodes(chance)
+    nodes = hardware.nodes(chance, traits)
     slices = hardware.slices(chance, traits, nodes)
     return World(
         name=name,

@@ -6,6 +6,7 @@ an error; a holder may hold a device that is no longer published.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 
@@ -24,9 +25,18 @@ from dibs.model.objects import (
     ResourceClaim,
     ResourceSlice,
 )
+from dibs.supply import records
 from dibs.testing import builders as build
 from dibs.testing.worlds.hardware import DRIVERS, LINKS, ROOT
-from dibs.testing.worlds.traits import CAPACITY, LISTS, Traits
+from dibs.testing.worlds.traits import (
+    CAPACITY,
+    DERIVED,
+    FRACTIONS,
+    LISTS,
+    METERS,
+    RECORDS,
+    Traits,
+)
 
 GPU, NIC = DRIVERS
 _OF_GPU = f'device.driver == "{GPU}"'
@@ -44,6 +54,23 @@ SELECTORS = (
     f'{_ATTRIBUTES}.model == "b"',
     f'{_ATTRIBUTES}.version.isGreaterThan(semver("1.2.0"))',
     f'{_CAPACITY}.memory.compareTo(quantity("40Gi")) > 0',
+)
+
+
+# The name of a derived attribute, and what it may be: guarded ones first; some fail on a device
+# that says nothing, the last doesn't compile to a value that can be compared.
+KIND = "derived/kind"
+DERIVATIONS = (
+    f'"model" in {_ATTRIBUTES} ? {_ATTRIBUTES}.model : "none"',
+    f'"model" in {_ATTRIBUTES} ? {_ATTRIBUTES}.model : "none"',
+    "device.driver",
+    f"has({_ATTRIBUTES}.index) ? {_ATTRIBUTES}.index % 2 : -1",
+    f"has({_ATTRIBUTES}.index) ? [{_ATTRIBUTES}.index, 7] : []",
+    'device.attributes["resource.kubernetes.io"].?pcieRoot.orValue("pci0000:00")',
+    'semver("1.2.3")',
+    f"{_ATTRIBUTES}.index % 3",
+    f"{_ATTRIBUTES}.version",
+    "1.5",
 )
 
 
@@ -110,6 +137,7 @@ def _request(chance: random.Random, traits: Traits, name: str) -> DeviceRequest:
                 count=chance.choice((1, 1, 1, 2, 2, 3)),
                 tolerations=_tolerations(chance),
                 capacity=_amounts(chance, traits),
+                derived=_derived(chance, traits),
             )
             for option in ("first", "second", "third")[: chance.randint(1, 3)]
         ]
@@ -123,7 +151,18 @@ def _request(chance: random.Random, traits: Traits, name: str) -> DeviceRequest:
         admin=True if chance.random() < 0.1 else None,
         tolerations=_tolerations(chance),
         capacity=_amounts(chance, traits),
+        derived=_derived(chance, traits),
     )
+
+
+def _derived(chance: random.Random, traits: Traits) -> dict[str, str] | None:
+    if DERIVED not in traits or chance.random() < 0.3:
+        return None
+    # A derived attribute may shadow one that the driver publishes.
+    return {
+        name: DERIVATIONS[min(chance.randrange(len(DERIVATIONS)), chance.randrange(40))]
+        for name in (chance.choice((KIND, KIND, KIND, ROOT)),)
+    }
 
 
 def _class(chance: random.Random) -> str:
@@ -143,12 +182,20 @@ def _tolerations(chance: random.Random) -> list[DeviceToleration]:
 def _amounts(chance: random.Random, traits: Traits) -> dict[str, str] | None:
     if CAPACITY not in traits or chance.random() < 0.5:
         return None
+    if FRACTIONS in traits and chance.random() < 0.3:
+        return {"cores": chance.choice(("1", "700m", "1300m", "2", "3600m"))}
+    if METERS in traits and chance.random() < 0.4:
+        return {f"{GPU}/bandwidth": chance.choice(("5", "20", "50", "80"))}
     return {"memory": chance.choice(("1Gi", "10Gi", "30Gi", "50Gi"))}
 
 
 def _constraint(chance: random.Random, traits: Traits, names: Sequence[str]) -> DeviceConstraint:
     attributes = [ROOT, ROOT, f"{GPU}/model", f"{GPU}/ecc"]
-    attribute = chance.choice(attributes + [LINKS] * 2 if LISTS in traits else attributes)
+    if LISTS in traits:
+        attributes += [LINKS] * 2
+    if DERIVED in traits:
+        attributes += [KIND] * 3
+    attribute = chance.choice(attributes)
     kind = chance.choice((build.match, build.distinct))
     return kind(attribute, *_named(chance, names))
 
@@ -174,8 +221,25 @@ def held(
     for index in range(chance.choice((0, 0, 0, 1, 1, 2))):
         slice, device = chance.choice(published)
         pick = _pick(chance, traits, index, slice, device)
-        found.append(build.allocated(build.claim(f"held-{index}", namespace="other"), pick))
+        claim = build.allocated(build.claim(f"held-{index}", namespace="other"), pick)
+        found.append(_remembering(chance, claim, pick) if RECORDS in traits else claim)
     return tuple(found)
+
+
+def _remembering(
+    chance: random.Random, claim: ResourceClaim, pick: DeviceRequestAllocationResult
+) -> ResourceClaim:
+    """Every second claim knows what it drew, which may be other than what is published now."""
+    if chance.random() < 0.5:
+        return claim
+    drawn = {"memory": chance.choice(("20Gi", "40Gi", "60Gi")), "slices": "1"}
+    entry: dict[str, object] = {"driver": pick.driver, "pool": pick.pool, "device": pick.device}
+    if pick.share_id is not None:
+        entry["shareID"] = pick.share_id
+    entry["counterSets"] = {"card": {"counters": drawn}} if chance.random() < 0.8 else {}
+    annotations = {records.ANNOTATION: json.dumps([entry])}
+    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+    return msgspec.structs.replace(claim, metadata=metadata)
 
 
 def _pick(

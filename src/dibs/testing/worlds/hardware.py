@@ -12,30 +12,58 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dibs.model.core import Node
+from dibs.model.core import Node, NodeStatus
 from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
 from dibs.model.objects import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
+    Counter,
+    CounterDraw,
     CounterSet,
+    CounterSource,
     Device,
     DeviceCapacity,
     ResourceSlice,
 )
 from dibs.testing import builders as build
-from dibs.testing.worlds.traits import BINDING, CAPACITY, COUNTERS, LISTS, Traits
+from dibs.testing.worlds.traits import (
+    BINDING,
+    CAPACITY,
+    COUNTERS,
+    FRACTIONS,
+    GROUPS,
+    LISTS,
+    METERS,
+    SKIPS,
+    Traits,
+)
 from dibs.values.quantity import Quantity
 
 DRIVERS = ("gpu.example.com", "nic.example.com")
 ROOT = "resource.kubernetes.io/pcieRoot"
 LINKS = "example.com/links"
 MOST_DEVICES = 6
+# What a counter of bandwidth may be drawn by: a capacity of the device, or one that only the
+# request and the counter know.
+METERED = ("bandwidth", "gpu.example.com/bandwidth", "cores")
 
 
-def nodes(chance: random.Random) -> tuple[Node, ...]:
+def nodes(chance: random.Random, traits: Traits) -> tuple[Node, ...]:
     return tuple(
-        build.node(f"node-{index}", zone=chance.choice("ab"), gen=str(chance.randint(1, 3)))
+        _declaring(
+            chance,
+            traits,
+            build.node(f"node-{index}", zone=chance.choice("ab"), gen=str(chance.randint(1, 3))),
+        )
         for index in range(chance.choice((1, 1, 1, 1, 2, 3)))
+    )
+
+
+def _declaring(chance: random.Random, traits: Traits, node: Node) -> Node:
+    if SKIPS not in traits or chance.random() < 0.3:
+        return node
+    return msgspec.structs.replace(
+        node, status=NodeStatus(declared_features=("DRAOptionalNodeOperations",))
     )
 
 
@@ -128,7 +156,7 @@ def _device(
         # Names are not in order of position, so that sorting by name would show.
         f"dev-{(number * 5 + 3) % 7}",
         attributes=attributes,
-        capacity=_capacity(chance, is_shareable),
+        capacity=_capacity(chance, traits, is_shareable),
         taints=[build.taint("example.com/broken", effect=_effect(chance))]
         if chance.random() < 0.15
         else (),
@@ -158,7 +186,9 @@ def _placed(chance: random.Random, device: Device, nodes: Sequence[Node]) -> Dev
     return msgspec.structs.replace(device, node_selector=_node_selector(chance))
 
 
-def _capacity(chance: random.Random, is_shareable: bool) -> dict[str, str | DeviceCapacity]:
+def _capacity(
+    chance: random.Random, traits: Traits, is_shareable: bool
+) -> dict[str, str | DeviceCapacity]:
     capacity: dict[str, str | DeviceCapacity] = {}
     if chance.random() < 0.9:
         amount = chance.choice(("40Gi", "80Gi"))
@@ -166,7 +196,28 @@ def _capacity(chance: random.Random, is_shareable: bool) -> dict[str, str | Devi
         capacity["memory"] = DeviceCapacity(value=Quantity.parse(amount), request_policy=policy)
     if chance.random() < 0.3:
         capacity["cores"] = str(chance.randint(1, 4))
+    if FRACTIONS in traits and is_shareable and chance.random() < 0.4:
+        capacity["cores"] = _cores(chance)
     return capacity
+
+
+def _cores(chance: random.Random) -> DeviceCapacity:
+    """Cores that are shared out in quarters, or in tenths above a half."""
+    least, most, step = chance.choice(
+        (
+            ("250m", "3750m", "250m"),
+            ("500m", None, "100m"),
+            ("1", "4", "1"),
+            ("1500m", "3", "1500m"),
+        )
+    )
+    limits = CapacityRequestPolicyRange(
+        min=Quantity.parse(least),
+        max=None if most is None else Quantity.parse(most),
+        step=Quantity.parse(step),
+    )
+    policy = CapacityRequestPolicy(default=Quantity.parse(least), valid_range=limits)
+    return DeviceCapacity(value=Quantity.parse("4"), request_policy=policy)
 
 
 def _policy(chance: random.Random) -> CapacityRequestPolicy | None:
@@ -204,17 +255,19 @@ def _pool(
     parts = [part for part in (devices[:cut], devices[cut:]) if part]
     sets: list[CounterSet] = []
     if COUNTERS in traits and chance.random() < 0.7:
-        sets = [build.counter_set("card", memory="80Gi", slices=str(chance.randint(2, 4)))]
-        parts = [[_partition(chance, device) for device in part] for part in parts]
+        sets = [_card(chance, traits)]
+        parts = [[_partition(chance, traits, device) for device in part] for part in parts]
     trouble = chance.random()
     if trouble < 0.05 and len(parts) == 2:
         parts[1].append(parts[0][0])
     announced = len(parts) + bool(sets) + (0.05 <= trouble < 0.12)
 
+    skipped = ("*",) if SKIPS in traits and chance.random() < 0.2 else ()
+
     def publish(
         label: str, published: Sequence[Device], generation: int, counters: Sequence[CounterSet]
     ) -> ResourceSlice:
-        return build.resource_slice(
+        slice = build.resource_slice(
             *published,
             name=f"{label}-{name}-{driver}",
             driver=driver,
@@ -227,6 +280,10 @@ def _pool(
             per_device=place.per_device and not counters,
             counters=counters,
         )
+        if not skipped or counters:
+            return slice
+        spec = msgspec.structs.replace(slice.spec, skip_node_operations=skipped)
+        return msgspec.structs.replace(slice, spec=spec)
 
     for part, label in zip(parts, chance.sample("abc", len(parts)), strict=True):
         yield publish(label, part, generation, ())
@@ -236,8 +293,36 @@ def _pool(
         yield publish("older", devices[:1], generation - 1, ())
 
 
-def _partition(chance: random.Random, device: Device) -> Device:
+def _card(chance: random.Random, traits: Traits) -> CounterSet:
+    card = build.counter_set("card", memory="80Gi", slices=str(chance.randint(2, 4)))
+    if METERS not in traits:
+        return card
+    bandwidth = Counter(value=Quantity.parse("100"), request_policy=_bandwidth(chance))
+    return msgspec.structs.replace(card, counters={**card.counters, "bandwidth": bandwidth})
+
+
+def _bandwidth(chance: random.Random) -> CapacityRequestPolicy | None:
+    default = Quantity.parse(chance.choice(("10", "40")))
+    shape = chance.random()
+    if shape < 0.3:
+        return None
+    if shape < 0.6:
+        return CapacityRequestPolicy(default=default)
+    limits = CapacityRequestPolicyRange(
+        min=Quantity.parse("10"), max=Quantity.parse("70"), step=Quantity.parse("30")
+    )
+    return CapacityRequestPolicy(default=default, valid_range=limits)
+
+
+def _partition(chance: random.Random, traits: Traits, device: Device) -> Device:
     if chance.random() < 0.2:
         return device
     share = build.draw("card", memory=chance.choice(("20Gi", "40Gi")), slices="1")
+    if METERS in traits and chance.random() < 0.5:
+        source = CounterSource(chance.choice(METERED))
+        counters = {**share.counters, "bandwidth": CounterDraw(value_from=source)}
+        share = msgspec.structs.replace(share, counters=counters)
+    if GROUPS in traits:
+        groups = chance.choice(((), ("mig",), ("mig",), ("vgpu",), ("mig", "vgpu")))
+        share = msgspec.structs.replace(share, compatibility_groups=groups)
     return msgspec.structs.replace(device, consumes_counters=(share,))

@@ -10,8 +10,18 @@ COUNTERS = "counters"  # partitions of cards, KEP-4815
 CAPACITY = "capacity"  # shareable devices, KEP-5075
 LISTS = "lists"  # list attributes, KEP-5491
 BINDING = "binding"  # binding conditions, KEP-5007
+GROUPS = "groups"  # compatibility groups of partitions, KEP-5963
+DERIVED = "derived"  # derived attributes, KEP-6080
+FRACTIONS = "fractions"  # capacity in thousandths (DRAFractionalCapacityRange)
+SKIPS = "skips"  # optional node operations, KEP-5945
+METERS = "meters"  # counters drawn by capacity, KEP-5941
+RECORDS = "records"  # claims that remember what they drew, designs/031
 SWITCHES = "switches"  # one feature may be switched off
 
-EVERY_TRAIT = frozenset({COUNTERS, CAPACITY, LISTS, BINDING, SWITCHES})
+# What kube-scheduler knows, too.
+UPSTREAM_TRAITS = frozenset(
+    {COUNTERS, CAPACITY, LISTS, BINDING, GROUPS, DERIVED, FRACTIONS, SKIPS, SWITCHES}
+)
+EVERY_TRAIT = UPSTREAM_TRAITS | {METERS, RECORDS}
 
 Traits = frozenset[str]
