@@ -168,6 +168,13 @@ def qualified_name(node: Node) -> str | None:
     return ".".join([node.name, *reversed(parts)])
 
 
+def flat(node: Node, function: str) -> list[Node]:
+    """The terms of a chain of `&&` or `||`, which the parser balances into a tree."""
+    if isinstance(node, Call) and node.function == function:
+        return [term for arg in node.args for term in flat(arg, function)]
+    return [node]
+
+
 def depth(root: Node) -> int:
     """How deep the tree is, counted without recursion.
 

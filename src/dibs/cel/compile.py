@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dibs.cel import ast, calls, chains, folds, logic, messages, runtime, sizes
+from dibs.cel import ast, calls, chains, dispatch, folds, logic, messages, runtime, sizes
 from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Message, Node, Select
 from dibs.cel.chains import Step
 from dibs.cel.check import Checked
@@ -171,7 +171,7 @@ class _Compiler:
         if function in _STEPS:
             return self.chain(node)
         if function in ("_&&_", "_||_"):
-            terms = [self.code(term).run for term in self.terms(node, function)]
+            terms = [self.code(term).run for term in ast.flat(node, function)]
             return Code.of(logic.chain(terms, function == "_||_"))
         operands = [self.code(operand) for operand in resolution.operands]
         if function == "_?_:_":
@@ -193,20 +193,12 @@ class _Compiler:
         if function in _CONVERSIONS and operands and operands[0].failure:
             raise Instantiation(operands[0].failure)
         if function in _CONVERSIONS and len(operands) == 1 and operands[0].is_constant:
-            call = calls.dispatcher(function, resolution.overloads, given)
+            call = dispatch.dispatcher(function, resolution.overloads, given)
             return Code.constant(_now(call, operands[0].value))
         if function in ("matches", "find", "findAll") and operands[1].is_constant:
             if type(operands[1].value) is str:
                 _now(regexes.compiled, operands[1].value)
         return calls.of(function, resolution.overloads, operands, given)
-
-    def terms(self, node: Node, function: str) -> Iterator[Node]:
-        """The terms of a balanced tree of `&&` or `||`, left to right."""
-        if isinstance(node, Call) and node.function == function:
-            for arg in node.args:
-                yield from self.terms(arg, function)
-        else:
-            yield node
 
     # --- literals ---------------------------------------------------------------------------------
 

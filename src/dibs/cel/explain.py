@@ -6,11 +6,10 @@ are plain English for the common shapes; for others the part and its values stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal as OneOf
 
-from dibs.cel import ast, runtime
+from dibs.cel import ast, runtime, wording
 from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, Node, Select
 from dibs.cel.check import Checked
 from dibs.cel.code import Run
@@ -19,19 +18,10 @@ from dibs.cel.faults import Span
 from dibs.cel.folds import UNSET
 from dibs.cel.prices import LIMIT
 from dibs.cel.runtime import EvaluationError, Map, Value
-
-Verdict = OneOf["true", "false", "error"]
+from dibs.cel.wording import Seen, Verdict
 
 # What the evaluation of all parts may cost together: a person waits.
 _MOST_SPENT = LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """An operand as written, and the value it had."""
-
-    text: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +109,7 @@ class _Inquiry:
     # --- logic --------------------------------------------------------------------------------
 
     def terms(self, node: Call, answer: Value | EvaluationError) -> Why:
-        terms = list(_flat(node, node.function))
+        terms = ast.flat(node, node.function)
         decisive = node.function == "_||_"
         if answer is decisive:
             return self.first(node, [term for term in terms if self.value(term) is decisive])
@@ -127,7 +117,7 @@ class _Inquiry:
             return self.first(node, [term for term in terms if not _is_bool(self.value(term))])
         parts = tuple(self.decided(term) for term in terms)
         verdict = _verdict(answer)
-        phrase = joined(verdict, [part.phrase for part in parts])
+        phrase = wording.joined(verdict, [part.phrase for part in parts])
         return Why(verdict, self.text(node), node.span, phrase, (), parts)
 
     def first(self, node: Node, deciding: list[Node]) -> Why:
@@ -156,9 +146,9 @@ class _Inquiry:
         operands = tuple(self.seen(child) for child in self.below(node))
         phrase = error.text
         if isinstance(node, Call) and error.text.startswith("no such overload") and operands:
-            phrase = _misfit(node.function, operands)
+            phrase = wording.misfit(node.function, operands)
         elif isinstance(node, Fold) and operands:
-            phrase = f"{_name(operands[0])} is {operands[0].value}, which is no list or map"
+            phrase = f"{wording.told(operands[0])}, which is no list or map"
         return Why("error", self.text(node), node.span, phrase, operands, (), missing)
 
     def below(self, node: Node) -> tuple[Node, ...]:
@@ -193,52 +183,52 @@ class _Inquiry:
         missing = None
         phrase = f"{self.text(node)} is {verdict}"
         match node:
-            case Call(function=function, args=[left, right]) if function in _SIGNS:
+            case Call(function=function, args=[left, right]) if function in wording.SIGNS:
                 left, sign, right = self.compared(left, function, right)
                 operands = (self.seen(left), self.seen(right))
-                phrase = _says(operands, sign, verdict)
+                phrase = wording.says(operands, sign, verdict)
             case Call(function="@in", args=[left, right]):
                 missing = self.absent(left, right) if verdict == "false" else None
                 operands = (self.seen(left), self.seen(right))
-                phrase = f"{_name(operands[0])} is {operands[0].value}, {wants} one of "
+                phrase = f"{wording.told(operands[0])}, {wants} one of "
                 phrase += operands[1].value
                 if not isinstance(right, ListNode):
                     says = "which includes" if verdict == "true" else "selector wants it to include"
-                    phrase = f"{_name(operands[1])} is {operands[1].value}, {says} "
+                    phrase = f"{wording.told(operands[1])}, {says} "
                     phrase += operands[0].value
             case Call(target=target, args=args, function=function) if target is not None:
                 operands = tuple(self.seen(each) for each in (target, *args))
-                verb = _VERBS.get(function)
+                verb = wording.VERBS.get(function)
                 if verb and len(operands) == 2:
                     says = f"selector wants {verb[0]}" if verdict == "false" else verb[1]
-                    phrase = f"{_name(operands[0])} is {operands[0].value}, {says} "
+                    phrase = f"{wording.told(operands[0])}, {says} "
                     phrase += operands[1].value
             case Select(is_test=True):
                 missing = self.absent_field(node) if verdict == "false" else None
                 phrase = f"{node.field} is {'not ' if verdict == 'false' else ''}there"
             case Select() | Ident():
                 operands = (self.seen(node),)
-                phrase = f"{_name(operands[0])} is {operands[0].value}"
+                phrase = wording.told(operands[0])
                 phrase += ", selector wants true" if verdict == "false" else ""
             case Fold(written=Call(target=target)) if target is not None:
                 operands = (self.seen(node.range),)
                 macro = self.source[target.span.end + 1 : node.span.end]
                 says = f"selector wants {macro}" if verdict == "false" else f"so {macro} holds"
-                phrase = f"{_name(operands[0])} is {operands[0].value}, {says}"
+                phrase = f"{wording.told(operands[0])}, {says}"
         return Why(verdict, self.text(node), node.span, phrase, operands, (), missing)
 
     def compared(self, left: Node, function: str, right: Node) -> tuple[Node, str, Node]:
         """The sides with the sign between them; `a.compareTo(b) >= 0` is `a >= b`."""
         if isinstance(left, Literal) and not isinstance(right, Literal):
-            left, right, function = right, left, _MIRRORED[function]
+            left, right, function = right, left, wording.MIRRORED[function]
         match left, right:
             case Call(function="compareTo", target=target, args=[other]), Literal(
                 value=int(number)
             ):
-                sign = _COMPARED.get((function, number))
+                sign = wording.COMPARED.get((function, number))
                 if sign and target is not None:
                     return target, sign, other
-        return left, _SIGNS[function], right
+        return left, wording.SIGNS[function], right
 
     def absent(self, key: Node, holder: Node) -> Missing | None:
         path = self.path(holder)
@@ -262,90 +252,6 @@ class _Inquiry:
 
     def seen(self, node: Node) -> Seen:
         return Seen(self.text(node), _shown(self.value(node)))
-
-
-_SIGNS = {"_==_": "=", "_!=_": "≠", "_<_": "<", "_<=_": "≤", "_>_": ">", "_>=_": "≥"}
-_MIRRORED = {
-    "_==_": "_==_",
-    "_!=_": "_!=_",
-    "_<_": "_>_",
-    "_<=_": "_>=_",
-    "_>_": "_<_",
-    "_>=_": "_<=_",
-}
-_COMPARED = {
-    ("_>=_", 0): "≥",
-    ("_>_", 0): ">",
-    ("_<=_", 0): "≤",
-    ("_<_", 0): "<",
-    ("_==_", 0): "=",
-    ("_!=_", 0): "≠",
-    ("_==_", 1): ">",
-    ("_==_", -1): "<",
-    ("_>=_", 1): ">",
-    ("_<=_", -1): "<",
-}
-# What is wanted, and what is the case.
-_VERBS = {
-    "isGreaterThan": (">", "which is >"),
-    "isLessThan": ("<", "which is <"),
-    "startsWith": ("one that starts with", "which starts with"),
-    "endsWith": ("one that ends with", "which ends with"),
-    "contains": ("one that contains", "which contains"),
-    "matches": ("one that matches", "which matches"),
-    "includes": ("it to include", "which includes"),
-}
-
-
-def joined(verdict: Verdict, phrases: Sequence[str]) -> str:
-    """The arms of an `||` that are all false, or of an `&&` that are all true."""
-    return ("; and " if verdict == "false" else " and ").join(phrases)
-
-
-def _says(operands: tuple[Seen, ...], sign: str, verdict: Verdict) -> str:
-    """A comparison in words; what is equal as wanted needs no second mention."""
-    left, right = operands
-    is_path = _is_name(right.text) and right.value not in ("true", "false", "null")
-    other = f"{_name(right)}, which is {right.value}" if is_path else right.value
-    says = f"{_name(left)} is {left.value}"
-    if verdict == "true":
-        verb = {"=": "", "≠": f", not {other}"}.get(sign, f", which is {sign} {other}")
-        return says + verb
-    verb = {"=": other, "≠": f"anything but {other}"}.get(sign, f"{sign} {other}")
-    return f"{says}, selector wants {verb}"
-
-
-def _misfit(function: str, operands: tuple[Seen, ...]) -> str:
-    """Values of types that an operator or function does not take."""
-    first = f"{_name(operands[0])} is {operands[0].value}"
-    if function in _SIGNS and len(operands) == 2:
-        return f"{first}, which does not compare with {operands[1].value}"
-    name = _OPERATORS.get(function, function.strip("_"))
-    return f"{first}, which {name} does not take"
-
-
-_OPERATORS = {"@in": "in", "_[_]": "an index", "!_": "!", "-_": "-"}
-
-
-def _name(seen: Seen) -> str:
-    """What to call an operand: the last name of a path, else as it is written."""
-    text = seen.text.rstrip("]\"' ")
-    for mark in (".", '"', "'"):
-        head, found, tail = text.rpartition(mark)
-        if found and tail.replace("_", "").isalnum() and _is_name(head):
-            return tail
-    return seen.text
-
-
-def _is_name(text: str) -> bool:
-    """True for a path of names and constant keys."""
-    return "(" not in text and " " not in text and text[:1].isalpha()
-
-
-def _flat(node: Node, function: str) -> list[Node]:
-    if isinstance(node, Call) and node.function == function:
-        return [term for arg in node.args for term in _flat(arg, function)]
-    return [node]
 
 
 def _path(node: Node) -> tuple[str, ...] | None:

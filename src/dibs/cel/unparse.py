@@ -15,6 +15,7 @@ from dibs.cel.ast import (
     Message,
     Node,
     Select,
+    flat,
 )
 from dibs.cel.runtime import UInt, Value
 
@@ -117,16 +118,10 @@ def _binary(node: Call) -> tuple[str, int]:
     left, right = node.args
     if level in (OR, AND):
         if _is_balanced(node):
-            terms = [_at_least(term, level + 1) for term in _flat(node, node.function)]
+            terms = [_at_least(term, level + 1) for term in flat(node, node.function)]
             return f" {sign} ".join(terms), level
         return f"{_at_least(left, level + 1)} {sign} {_at_least(right, level + 1)}", level
     return f"{_at_least(left, level)} {sign} {_at_least(right, level + 1)}", level
-
-
-def _flat(node: Node, function: str) -> list[Node]:
-    if isinstance(node, Call) and node.function == function:
-        return [term for arg in node.args for term in _flat(arg, function)]
-    return [node]
 
 
 def _is_balanced(node: Call) -> bool:

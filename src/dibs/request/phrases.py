@@ -6,7 +6,7 @@ has it instead, is known here.
 
 from __future__ import annotations
 
-from dibs.cel import explain
+from dibs.cel import wording
 from dibs.cel.explain import Missing, Why
 from dibs.cel.runtime import Map
 from dibs.request.views import DeviceView
@@ -19,7 +19,7 @@ _MOST_NAMES = 12
 def of(why: Why, view: DeviceView) -> str:
     """One phrase; the arms of an `||` that all failed, or of an `&&` that all held, are joined."""
     if why.parts:
-        return explain.joined(why.verdict, [of(part, view) for part in why.parts])
+        return wording.joined(why.verdict, [of(part, view) for part in why.parts])
     if why.missing is not None:
         found = _unpublished(why.missing, view.device)
         if found:
