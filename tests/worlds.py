@@ -7,6 +7,8 @@ given:
   claims: {shared: {count: 1, held: [a/gpu-0], for: [one], created: "2026-01-01T00:00:00Z"}}
   templates: {own: {count: 2}}
   pods: {one: {claims: [shared], templates: [own], node: "", created: ""}}
+  cluster: |                            # manifests in full; also `manifests`
+    apiVersion: …
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+import yaml
 
+from dibs.model import codec
 from dibs.model.core import (
     Container,
     Node,
@@ -48,7 +52,14 @@ def snapshot(given: Mapping[str, Any]) -> Snapshot:
 
 def objects(given: Mapping[str, Any]) -> Iterator[object]:
     yield from given.get("objects", ())
-    for name, expressions in given.get("classes", {"gpu": ()}).items():
+    for text in (given[name] for name in ("cluster", "manifests") if name in given):
+        for tree in yaml.load_all(text, yaml.CSafeLoader):
+            decoded = codec.decode(tree)
+            assert not decoded.faults, decoded.faults
+            assert decoded.object is not None
+            yield decoded.object
+    usual = {} if "cluster" in given else {"gpu": ()}
+    for name, expressions in given.get("classes", usual).items():
         yield builders.device_class(name, *expressions)
     for name, about in given.get("nodes", {}).items():
         yield node(name, about or {})

@@ -2,7 +2,7 @@
 
 It follows the rules by which kube-controller-manager makes claims and kube-scheduler finds them.
 Whether their devices are to be had is asked in `pods`.
-Source: core/v1 PodSpec.resourceClaims, PodStatus.resourceClaimStatuses; KEP-4381.
+Source: core/v1 PodSpec.resourceClaims, PodStatus.resourceClaimStatuses; KEP-4381, KEP-5729.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from dibs.model.core import Pod, PodResourceClaim
 from dibs.model.meta import ObjectMeta, OwnerReference
 from dibs.model.objects import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimTemplate
-from dibs.schedule import ids
+from dibs.model.workloads import PodGroup
+from dibs.schedule import extended, groups, ids
 from dibs.schedule.plan import ClaimUse, Objection
-from dibs.schedule.snapshot import Key, Snapshot, key_of
+from dibs.schedule.snapshot import ENTRY_ANNOTATION, Key, Snapshot, key_of
 from dibs.values import nearest
 from dibs.values.mistake import Mistake
 
-ENTRY_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 RESERVED_LIMIT = 256  # resource.k8s.io ResourceClaimReservedForMaxSize
 
@@ -45,13 +45,32 @@ def of_pod(pod: Pod, snapshot: Snapshot) -> Resolved:
             case ClaimUse():
                 uses.append(found)
                 objections += usable(found.claim, pod)
+    special = special_use(pod, snapshot)
+    if pod.spec.node_name and special is not None:
+        uses.append(special)
+    elif not pod.spec.node_name and (left_over := list(extended.claims_of(pod, snapshot))):
+        key = key_of(left_over[0].metadata)
+        text = f"claim {key} is left over from an attempt to place the Pod that did not succeed"
+        objections.append(Objection("claim", text, "kube-scheduler deletes it and tries again"))
     return Resolved(tuple(uses), tuple(objections))
 
 
 def known_uses(pod: Pod, snapshot: Snapshot) -> tuple[ClaimUse, ...]:
     """The claims a Pod has already, entry by entry; faulty entries have none."""
     found = (resolve(pod, entry, snapshot) for entry in pod.spec.resource_claims)
-    return tuple(use for use in found if isinstance(use, ClaimUse) and not use.is_new)
+    uses = tuple(use for use in found if isinstance(use, ClaimUse) and not use.is_new)
+    special = special_use(pod, snapshot)
+    return (*uses, special) if special is not None else uses
+
+
+def special_use(pod: Pod, snapshot: Snapshot) -> ClaimUse | None:
+    """The claim that the Pod has for extended resources (KEP-5004), as its status says."""
+    status = pod.status.extended_resource_claim_status
+    if status is None:
+        return None
+    key = Key(key_of(pod.metadata).namespace, status.resource_claim_name)
+    claim = snapshot.claims.get(key)
+    return ClaimUse("", claim, mappings=status.request_mappings) if claim is not None else None
 
 
 def check_source(pod: Pod, entry: PodResourceClaim, index: int) -> None:
@@ -72,17 +91,20 @@ def check_source(pod: Pod, entry: PodResourceClaim, index: int) -> None:
 def resolve(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse | Objection | None:
     """The claim of one entry; None when the Pod's status says that it needs none."""
     namespace = key_of(pod.metadata).namespace
+    group = groups.sharing(pod, entry, snapshot)
     if entry.resource_claim_name:
         key = Key(namespace, entry.resource_claim_name)
         claim = snapshot.claims.get(key)
         if claim is None:
             near = look_alike(key, snapshot.claims)
             return Objection("claim", f"claim {key} does not exist", near)
-        return ClaimUse(entry.name, claim)
-    return generated(pod, entry, snapshot)
+        return ClaimUse(entry.name, claim, group=group)
+    return generated(pod, entry, group, snapshot)
 
 
-def generated(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse | Objection | None:
+def generated(
+    pod: Pod, entry: PodResourceClaim, group: PodGroup | None, snapshot: Snapshot
+) -> ClaimUse | Objection | None:
     """The claim made from a template: recorded, found by its owner, or still to be made."""
     template = entry.resource_claim_template_name or ""
     namespace = key_of(pod.metadata).namespace
@@ -95,26 +117,44 @@ def generated(pod: Pod, entry: PodResourceClaim, snapshot: Snapshot) -> ClaimUse
             if claim is not None and not is_owned(claim, pod):
                 return Objection("claim", f"claim {key} was made for another Pod")
             if claim is not None:
-                return ClaimUse(entry.name, claim, template=template)
-    if (claim := made_before(pod, entry.name, snapshot)) is not None:
-        return ClaimUse(entry.name, claim, template=template)
+                return ClaimUse(entry.name, claim, template=template, group=group)
+    if group is not None:
+        if groups.needs_none(group, entry.name):
+            return None
+        claim = groups.claim_of(group, entry.name, snapshot)
+    elif missing := group_missing(pod, snapshot):
+        return missing
+    else:
+        claim = made_before(pod, entry.name, snapshot)
+    if claim is not None:
+        return ClaimUse(entry.name, claim, template=template, group=group)
     key = Key(namespace, template)
     if key not in snapshot.templates:
         near = look_alike(key, snapshot.templates)
         return Objection("template", f"claim template {key} does not exist", near)
-    claim = from_template(snapshot.templates[key], pod, entry.name, snapshot)
-    return ClaimUse(entry.name, claim, is_new=True, template=template)
+    claim = from_template(snapshot.templates[key], pod, entry.name, group, snapshot)
+    return ClaimUse(entry.name, claim, is_new=True, template=template, group=group)
+
+
+def group_missing(pod: Pod, snapshot: Snapshot) -> Objection | None:
+    """Whether it can't be told if the Pod has a claim of its own, or shares its group's."""
+    key = groups.key_of_pod(pod)
+    if key is None or key in snapshot.groups:
+        return None
+    near = nearest.question(key.name, {each.name for each in snapshot.groups})
+    remedy = near or "create it, or add the output of: kubectl get podgroups -A -o yaml"
+    return Objection("group", f"PodGroup {key} does not exist", remedy)
 
 
 def is_owned(claim: ResourceClaim, pod: Pod) -> bool:
     """Whether the claim was made for this Pod, or for its PodGroup (KEP-5729)."""
-    group = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group else None
+    group = groups.key_of_pod(pod)
     for owner in claim.metadata.owner_references:
         if not owner.controller:
             continue
         if owner.kind == "PodGroup":
-            return group is not None and owner.name == group
-        return owner.name == pod.metadata.name and owner.uid == uid_of(pod)
+            return group is not None and owner.name == group.name
+        return owner.name == pod.metadata.name and owner.uid == ids.pod_uid(pod)
     return False
 
 
@@ -132,10 +172,14 @@ def made_before(pod: Pod, entry: str, snapshot: Snapshot) -> ResourceClaim | Non
 
 
 def from_template(
-    template: ResourceClaimTemplate, pod: Pod, entry: str, snapshot: Snapshot
+    template: ResourceClaimTemplate,
+    pod: Pod,
+    entry: str,
+    group: PodGroup | None,
+    snapshot: Snapshot,
 ) -> ResourceClaim:
-    """The claim that the resourceclaim controller makes for one entry of a Pod."""
-    key = key_of(pod.metadata)
+    """The claim that the resourceclaim controller makes for one entry of a Pod, or of its group."""
+    key = key_of(pod.metadata if group is None else group.metadata)
     name = ids.claim_name(key, entry, snapshot.claims)
     metadata = ObjectMeta(
         name=name,
@@ -144,18 +188,20 @@ def from_template(
         uid=ids.uid("ResourceClaim", Key(key.namespace, name)),
         labels=template.spec.metadata.labels,
         annotations={**template.spec.metadata.annotations, ENTRY_ANNOTATION: entry},
-        owner_references=(
-            OwnerReference(
-                api_version="v1",
-                kind="Pod",
-                name=key.name,
-                uid=uid_of(pod),
-                controller=True,
-                block_owner_deletion=True,
-            ),
-        ),
+        owner_references=(owner(pod) if group is None else groups.owner(group),),
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
+
+
+def owner(pod: Pod) -> OwnerReference:
+    return OwnerReference(
+        api_version="v1",
+        kind="Pod",
+        name=pod.metadata.name,
+        uid=ids.pod_uid(pod),
+        controller=True,
+        block_owner_deletion=True,
+    )
 
 
 def usable(claim: ResourceClaim, pod: Pod) -> list[Objection]:
@@ -189,20 +235,24 @@ def without_class(claim: ResourceClaim, classes: Iterable[str]) -> list[Objectio
     return objections
 
 
-def consumer(pod: Pod) -> ResourceClaimConsumerReference:
-    """The entry of status.reservedFor for a Pod: core's group is written as none."""
-    return ResourceClaimConsumerReference(resource="pods", name=pod.metadata.name, uid=uid_of(pod))
+def consumer(pod: Pod, group: PodGroup | None = None) -> ResourceClaimConsumerReference:
+    """The entry of status.reservedFor for a Pod, or for the group that it shares the claim with.
+
+    core's API group is written as none.
+    """
+    if group is not None:
+        return groups.consumer(group)
+    return ResourceClaimConsumerReference(
+        resource="pods", name=pod.metadata.name, uid=ids.pod_uid(pod)
+    )
 
 
 def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
     return any(
-        reference.resource == "pods" and reference.uid == uid_of(pod)
+        (reference.resource == "pods" and reference.uid == ids.pod_uid(pod))
+        or groups.is_consumer(reference, pod)
         for reference in claim.status.reserved_for
     )
-
-
-def uid_of(pod: Pod) -> str:
-    return pod.metadata.uid or ids.uid("Pod", key_of(pod.metadata))
 
 
 def look_alike(wanted: Key, known: Iterable[Key]) -> str:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import msgspec
 
 from dibs.allocate import allocator
 from dibs.allocate.outcome import Allocated, DeviceNo, Failed, Refused, TimedOut
 from dibs.model.core import Node, Pod
-from dibs.model.objects import ResourceClaim
+from dibs.model.objects import AllocationResult, ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import extended, nodes, writes
+from dibs.schedule import extended, footprint, nodes, writes
+from dibs.schedule.extended import Special
 from dibs.schedule.plan import (
     Broken,
     ClaimUse,
@@ -47,35 +48,58 @@ def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse,
     if not state.nodes:
         return Waits(subject, uses, (no_nodes(state),))
     answers: dict[str, NodeAnswer] = {}
+    wishes: dict[str, Wish | None] = {}
     for name in node_order(state):
-        match outcome := question.remembered(name) or question.put(name):
+        outcome, wish = question.put(name)
+        match outcome:
             case Allocated():
-                placed = tuple(settle(use, outcome, question) for use in uses)
+                assert wish is not None
+                placed = settled(uses, wish, outcome, pod)
                 return Placed(subject, name, placed, answers, outcome)
             case Failed():
                 return Broken(subject, name, outcome, uses)
             case Refused() | TimedOut() | Objection():
-                answers[name] = outcome
+                answers[name], wishes[name] = outcome, wish
             case _:
                 assert_never(outcome)
-    fresh = {name: question.again(name, answers[name]) for name in sorted(answers)}
+    fresh = {name: question.again(name, answers[name], wishes[name]) for name in sorted(answers)}
     return Waits(subject, uses, (), fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of one node: claims that have no devices yet, and of them the last may be
+    the special one (KEP-5004). `text` is equal for wishes that want the same.
+    """
+
+    claims: tuple[ResourceClaim, ...]
+    special: Special | None
+    text: str
+
+    @classmethod
+    def of(cls, claims: tuple[ResourceClaim, ...], special: Special | None = None) -> Wish:
+        everything = (*claims, special.claim) if special is not None else claims
+        return cls(everything, special, repr([claim.spec.devices for claim in everything]))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        return tuple(key_of(claim.metadata) for claim in self.claims)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of every node: the same Pod, the same claims.
 
-    `pinned` are its claims that have their devices, `resources` the names of extended resources
-    that a class serves. `wish` is equal for claims that want the same.
+    `pinned` are its claims that have their devices, `named` the extended resources that it asks
+    for, each with its number: who serves those differs from node to node.
     """
 
     state: State
     pod: Pod | None
     open_claims: tuple[ResourceClaim, ...]
     pinned: tuple[ResourceClaim, ...]
-    resources: Mapping[str, str]
-    wish: str
+    named: Mapping[str, int]
+    plain: Wish
 
     @classmethod
     def of(cls, state: State, pod: Pod | None, uses: Iterable[ClaimUse]) -> Question:
@@ -87,48 +111,64 @@ class Question:
             pod,
             open_claims,
             tuple(claim for claim in claims if claim.status.allocation is not None),
-            extended.served(pod, state.snapshot.classes.values()) if pod else {},
-            repr([claim.spec.devices for claim in open_claims]),
+            extended.wanted(pod) if pod else {},
+            Wish.of(open_claims),
         )
 
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        return tuple(key_of(claim.metadata) for claim in self.open_claims)
+    def wish(self, node: Node) -> Wish | Objection:
+        if not self.named or self.pod is None:
+            return self.plain
+        special = extended.for_node(self.pod, self.named, node, self.state.snapshot)
+        if isinstance(special, Objection):
+            return special
+        return Wish.of(self.open_claims, special) if special is not None else self.plain
 
-    def put(self, name: str) -> NodeAnswer | Allocated | Failed:
+    def put(self, name: str) -> Answer:
         """Ask one node, as things stand, and remember a no."""
         node = self.state.nodes[name]
+        wish = self.wish(node)
+        if isinstance(wish, Wish) and (known := self.state.noes.get((name, wish.text))):
+            return Answer(known.refused, wish)
         if against := self.objection(node):
-            return against
-        outcome = ask(self.state, node, self.open_claims)
+            return Answer(against)
+        if isinstance(wish, Objection):
+            return Answer(wish)
+        outcome = ask(self.state, node, wish.claims)
         if isinstance(outcome, Refused):
-            self.state.noes[name, self.wish] = Remembered(self.state.ledger, self.keys, outcome)
-        return outcome
+            noes = self.state.noes
+            noes[name, wish.text] = Remembered(self.state.ledger, wish.keys, outcome)
+        return Answer(outcome, wish)
 
     def objection(self, node: Node) -> Objection | None:
         """Why the Pod may not go there, whatever devices there are."""
+        used = self.state.used.get(node.metadata.name, footprint.NOTHING)
         return (
             (nodes.objection(self.pod, node) if self.pod else None)
             or nodes.pinned_elsewhere(self.pinned, node)
-            or extended.objection(self.resources, node)
+            or extended.objection(self.named, node, used, self.state.snapshot.served)
         )
 
-    def remembered(self, name: str) -> Refused | None:
-        known = self.state.noes.get((name, self.wish))
-        return known.refused if known else None
-
-    def again(self, name: str, answer: NodeAnswer) -> NodeAnswer:
+    def again(self, name: str, answer: NodeAnswer, wish: Wish | None) -> NodeAnswer:
         """The same answer with today's reasons: a remembered no names yesterday's holders."""
         if not isinstance(answer, Refused):
             return answer
         if against := self.objection(self.state.nodes[name]):
             return against
-        known = self.state.noes[name, self.wish]
+        assert wish is not None, "a refusal is of a wish"
+        known = self.state.noes[name, wish.text]
         if known.ledger is self.state.ledger:
-            return renamed(known, self.keys)
-        fresh = self.put(name)
+            return renamed(known, wish.keys)
+        del self.state.noes[name, wish.text]
+        fresh = self.put(name).outcome
         assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"
         return fresh
+
+
+class Answer(NamedTuple):
+    """`wish` is what was asked for; None when the node is out before that."""
+
+    outcome: NodeAnswer | Allocated | Failed
+    wish: Wish | None = None
 
 
 def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
@@ -195,14 +235,25 @@ def no_nodes(state: State) -> Objection:
     )
 
 
-def settle(use: ClaimUse, outcome: Allocated, question: Question) -> ClaimUse:
-    """The claim as it is written after the decision: allocated, protected, reserved."""
+def settled(
+    uses: Iterable[ClaimUse], wish: Wish, outcome: Allocated, pod: Pod | None
+) -> tuple[ClaimUse, ...]:
+    """The claims as they are written after the decision: allocated, protected, reserved."""
+    given = dict(zip(wish.keys, outcome.allocations, strict=True))
+    everything = tuple(uses)
+    if wish.special is not None:
+        special = ClaimUse("", wish.special.claim, is_new=True, mappings=wish.special.mappings)
+        everything = (*everything, special)
+    return tuple(settle(use, given, pod) for use in everything)
+
+
+def settle(use: ClaimUse, given: Mapping[Key, AllocationResult], pod: Pod | None) -> ClaimUse:
     claim, is_fresh = use.claim, False
-    for key, allocation in zip(question.keys, outcome.allocations, strict=True):
-        if key == key_of(claim.metadata):
-            status = msgspec.structs.replace(claim.status, allocation=allocation)
-            claim = msgspec.structs.replace(writes.protected(claim), status=status)
-            is_fresh = True
-    if question.pod:
-        claim = writes.reserved(claim, question.pod)
+    allocation = given.get(key_of(claim.metadata))
+    if allocation is not None:
+        status = msgspec.structs.replace(claim.status, allocation=allocation)
+        claim = msgspec.structs.replace(writes.protected(claim), status=status)
+        is_fresh = True
+    if pod is not None:
+        claim = writes.reserved(claim, pod, use.group)
     return replace(use, claim=claim, is_fresh=is_fresh)

@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
+from dibs.model.core import (
+    ContainerExtendedResourceRequest,
+    NodeAllocatableResourceClaimStatus,
+    PodExtendedResourceClaimStatus,
+)
 from dibs.model.objects import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from dibs.model.workloads import PodGroup
 from dibs.schedule.snapshot import Key
 
 Kind = Literal["Pod", "ResourceClaim"]
@@ -52,7 +58,9 @@ class Objection:
         "node selector",
         "affinity",
         "pinned",  # an allocated claim is only available on other nodes
-        "extended resource",
+        "extended resource",  # asked for by name, and the node has too few, or none
+        "group",  # its PodGroup isn't there
+        "node resources",  # CPU or memory drawn through claims (KEP-5517)
     ]
     text: str
     remedy: str = ""
@@ -74,6 +82,9 @@ class ClaimUse:
     is_new: bool = False  # made from a template by this plan
     is_fresh: bool = False  # allocated by this plan
     template: str = ""
+    group: PodGroup | None = None  # with whose Pods it is shared (KEP-5729)
+    # Which container's resource is served by which request: of the special claim only (KEP-5004).
+    mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,8 @@ class Placed:
     claims: tuple[ClaimUse, ...]
     passed_over: Mapping[str, NodeAnswer] = field(default_factory=dict)
     outcome: Allocated | None = None  # None when nothing had to be allocated
+    # What the Pod draws from the node through its claims (KEP-5517).
+    natives: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +140,13 @@ Decision: TypeAlias = Placed | Waits | Broken | Settled
 
 @dataclass(frozen=True, slots=True)
 class CreateClaim:
-    """A claim made from a template; the Pod's status entry is to name it."""
+    """A claim made from a template, which the Pod's status entry is to name; or, with entry "",
+    the special claim for extended resources."""
 
     claim: ResourceClaim
     pod: Key
     entry: str
+    group: Key | None = None  # whose status is to name it too
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +162,21 @@ class AddReservation:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordInPod:
+    """What the scheduler adds to a Pod's status before it binds it (KEP-5004, KEP-5517)."""
+
+    pod: Key
+    extended: PodExtendedResourceClaimStatus | None
+    natives: tuple[NodeAllocatableResourceClaimStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BindPod:
     pod: Key
     node: str
 
 
-Write: TypeAlias = CreateClaim | WriteAllocation | AddReservation | BindPod
+Write: TypeAlias = CreateClaim | WriteAllocation | AddReservation | RecordInPod | BindPod
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import fit, nodes, writes
+from dibs.schedule import extended, fit, footprint, groups, nodes, writes
 from dibs.schedule.plan import (
     ClaimUse,
     Decision,
@@ -28,7 +28,7 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import Key, Snapshot, age_of, key_of
 from dibs.schedule.state import DEFAULTS, Options, State
 
-DONE = ("Succeeded", "Failed")
+DONE = footprint.ENDED
 
 
 def plan(snapshot: Snapshot, options: Options = DEFAULTS) -> Plan:
@@ -93,6 +93,11 @@ def used_claims(snapshot: Snapshot) -> set[Key]:
             if status.resource_claim_name:
                 used.add(Key(key.namespace, status.resource_claim_name))
         used.update(snapshot.generated.get(key, ()))
+        for entry in pod.spec.resource_claims:
+            group = groups.sharing(pod, entry, snapshot)
+            claim = groups.claim_of(group, entry.name, snapshot) if group is not None else None
+            if claim is not None:
+                used.add(key_of(claim.metadata))
     return used
 
 
@@ -124,7 +129,7 @@ def decide(state: State, subject: Subject) -> Decision:
         return Settled(subject, pod.spec.node_name)
     resolved = pod_claims.of_pod(pod, state.snapshot)
     if pod.spec.node_name:
-        return bound(subject, pod, resolved, state.snapshot.nodes.get(pod.spec.node_name))
+        return bound(subject, pod, resolved, state.snapshot)
     if gates := scheduling_gates(pod):
         against = Objection("gate", f"it is held back by scheduling gates: {', '.join(gates)}")
         return Waits(subject, resolved.uses, (against, *resolved.objections))
@@ -142,10 +147,11 @@ def scheduling_gates(pod: Pod) -> list[str]:
 
 
 def bound(
-    subject: Subject, pod: Pod, resolved: pod_claims.Resolved, where: Node | None
+    subject: Subject, pod: Pod, resolved: pod_claims.Resolved, snapshot: Snapshot
 ) -> Decision:
     """A Pod that has its node already: the scheduler is not asked, so nobody allocates for it."""
     node = pod.spec.node_name
+    where = snapshot.nodes.get(node)
     if pod.status.phase == "Running":
         # It has all it needs, whatever the input lacks; and nobody makes claims for it any more.
         held = (use for use in resolved.uses if use.claim.status.allocation is not None)
@@ -164,11 +170,28 @@ def bound(
                     f"drop nodeName and set nodeSelector kubernetes.io/hostname: {node}",
                 )
             )
+    objections += unserved(pod, where, snapshot)
     if objections:
         return Waits(subject, resolved.uses, tuple(objections))
     return Settled(subject, node, tuple(with_reservation(use, pod) for use in resolved.uses))
 
 
+def unserved(pod: Pod, where: Node | None, snapshot: Snapshot) -> list[Objection]:
+    """What a container asks for by name, and nobody makes the claim for (KEP-5004)."""
+    if where is None or pod.status.extended_resource_claim_status is not None:
+        return []
+    special = extended.for_node(pod, extended.wanted(pod), where, snapshot)
+    if not isinstance(special, extended.Special):
+        return []
+    names = ", ".join(dict.fromkeys(each.resource_name for each in special.mappings))
+    text = (
+        f"spec.nodeName is set to {where.metadata.name}, so the scheduler passes the Pod by and "
+        f"nobody makes its claim for {names}"
+    )
+    remedy = f"drop nodeName and set nodeSelector kubernetes.io/hostname: {where.metadata.name}"
+    return [Objection("node name", text, remedy)]
+
+
 def with_reservation(use: ClaimUse, pod: Pod) -> ClaimUse:
     """What the resourceclaim controller adds for Pods that came past the scheduler."""
-    return replace(use, claim=writes.reserved(use.claim, pod))
+    return replace(use, claim=writes.reserved(use.claim, pod, use.group))

@@ -25,7 +25,11 @@ from dibs.model.objects import (
     ResourceClaimTemplate,
     ResourceSlice,
 )
+from dibs.model.workloads import PodGroup
 
+# The resource name that every DeviceClass serves (KEP-5004), before the class's own name.
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+ENTRY_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -45,7 +49,8 @@ class Snapshot:
 
     `nodes` and `classes` by name; `pods` and `claims` oldest first, then by namespace and name;
     `slices` carry the taints of `rules` already. `nodes_are_implied` says that the input had no
-    Node, so that the nodes are those which slices name.
+    Node, so that the nodes are those which slices name. `served` are the resource names that
+    containers may ask for, each with the class that serves it.
     """
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -56,9 +61,13 @@ class Snapshot:
     slices: tuple[ResourceSlice, ...] = ()
     rules: tuple[DeviceTaintRule, ...] = ()
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    groups: Mapping[Key, PodGroup] = field(default_factory=dict)
+    served: Mapping[str, str] = field(default_factory=dict)
     nodes_are_implied: bool = False
     # Claims by the Pod that controls them: what a template's entry is looked up in.
     generated: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
+    # Claims by the PodGroup that controls them, and its entry (KEP-5729).
+    shared: Mapping[tuple[Key, str], Key] = field(default_factory=dict)
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Snapshot:
@@ -75,6 +84,7 @@ class Snapshot:
         slices: list[ResourceSlice] = []
         rules: list[DeviceTaintRule] = []
         namespaces: list[Namespace] = []
+        groups: list[PodGroup] = []
         for thing in objects:
             match thing:
                 case Node():
@@ -93,6 +103,8 @@ class Snapshot:
                     rules.append(thing)
                 case Namespace():
                     namespaces.append(thing)
+                case PodGroup():
+                    groups.append(in_namespace(thing))
         slices.sort(key=lambda slice_: slice_.metadata.name)
         tainted = tuple(with_rules(slice_, rules) for slice_ in slices)
         aged = by_age(claims)
@@ -105,20 +117,30 @@ class Snapshot:
             slices=tainted,
             rules=tuple(rules),
             namespaces=by_name(namespaces),
+            groups=by_age(groups),
+            served=by_resource(classes),
             nodes_are_implied=not nodes,
             generated=by_controller(aged.values()),
+            shared=by_group(aged.values()),
         )
 
     def with_claims(self, changed: Iterable[ResourceClaim]) -> Snapshot:
         """The same world with these claims new or in place of the old ones."""
+        changed = tuple(changed)
         claims = dict(self.claims)
         claims.update((key_of(claim.metadata), claim) for claim in changed)
         # `generated` needs no update: a plan makes each Pod's claims once, while deciding on it.
-        return replace(self, claims=claims)
+        # Those of a group are made with its first Pod, and looked up for the others.
+        of_groups = by_group(changed)
+        shared = {**self.shared, **of_groups} if of_groups else self.shared
+        return replace(self, claims=claims, shared=shared)
+
+    def with_pod(self, pod: Pod) -> Snapshot:
+        return replace(self, pods={**self.pods, key_of(pod.metadata): pod})
 
 
 Named = TypeVar("Named", Node, DeviceClass, Namespace)
-Spaced = TypeVar("Spaced", Pod, ResourceClaim, ResourceClaimTemplate)
+Spaced = TypeVar("Spaced", Pod, ResourceClaim, ResourceClaimTemplate, PodGroup)
 
 
 def key_of(metadata: ObjectMeta) -> Key:
@@ -156,6 +178,36 @@ def by_controller(claims: Iterable[ResourceClaim]) -> dict[Key, tuple[Key, ...]]
                 pod = Key(key.namespace, owner.name)
                 owned[pod] = (*owned.get(pod, ()), key)
     return owned
+
+
+def by_group(claims: Iterable[ResourceClaim]) -> dict[tuple[Key, str], Key]:
+    owned: dict[tuple[Key, str], Key] = {}
+    for claim in claims:
+        entry = claim.metadata.annotations.get(ENTRY_ANNOTATION)
+        if entry is None:
+            continue
+        for owner in claim.metadata.owner_references:
+            if owner.controller and owner.kind == "PodGroup" and not is_deleted(claim):
+                key = key_of(claim.metadata)
+                owned[Key(key.namespace, owner.name), entry] = key
+    return owned
+
+
+def is_deleted(claim: ResourceClaim) -> bool:
+    return claim.metadata.deletion_timestamp is not None
+
+
+def by_resource(classes: Iterable[DeviceClass]) -> dict[str, str]:
+    """The class behind each resource name: of several the youngest, then the first by name."""
+    served: dict[str, str] = {}
+    # The last one counts. One that was never in a cluster is the youngest of all.
+    by_age = sorted(classes, key=lambda each: each.metadata.name, reverse=True)
+    by_age.sort(key=lambda each: each.metadata.creation_timestamp or "~")
+    for each in by_age:
+        served[IMPLICIT + each.metadata.name] = each.metadata.name
+        if each.spec.extended_resource_name:
+            served[each.spec.extended_resource_name] = each.metadata.name
+    return served
 
 
 def implied_nodes(slices: Iterable[ResourceSlice]) -> dict[str, Node]:

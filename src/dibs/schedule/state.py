@@ -14,6 +14,8 @@ from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Refused
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node
+from dibs.schedule import footprint
+from dibs.schedule.footprint import Amounts
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.supply.features import ALL, Features
 from dibs.supply.ledger import Ledger
@@ -55,13 +57,16 @@ class State:
     supply: Supply
     ledger: Ledger
     answers: Answers
+    # What the Pods on each node take of what it counts itself.
+    used: Mapping[str, Amounts] = field(default_factory=dict)
     noes: dict[tuple[str, str], Remembered] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
-        return cls(snapshot, options, supply, ledger, Answers())
+        used = footprint.by_node(snapshot.pods.values())
+        return cls(snapshot, options, supply, ledger, Answers(), used)
 
     @property
     def nodes(self) -> Mapping[str, Node]:

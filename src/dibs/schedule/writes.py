@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import msgspec
 
-from dibs.model.core import Pod
+from dibs.model.core import Pod, PodExtendedResourceClaimStatus, PodResourceClaimStatus
 from dibs.model.objects import ResourceClaim
+from dibs.model.workloads import PodGroup
 from dibs.schedule import claims as pod_claims
+from dibs.schedule import footprint
 from dibs.schedule.plan import (
     AddReservation,
     BindPod,
@@ -20,6 +22,7 @@ from dibs.schedule.plan import (
     CreateClaim,
     Decision,
     Placed,
+    RecordInPod,
     Waits,
     Write,
     WriteAllocation,
@@ -37,10 +40,11 @@ def protected(claim: ResourceClaim) -> ResourceClaim:
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
-def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+def reserved(claim: ResourceClaim, pod: Pod, group: PodGroup | None = None) -> ResourceClaim:
+    """Reserved for the Pod, or for the group with which it shares the claim."""
     if pod_claims.is_reserved(claim, pod):
         return claim
-    consumers = (*claim.status.reserved_for, pod_claims.consumer(pod))
+    consumers = (*claim.status.reserved_for, pod_claims.consumer(pod, group))
     status = msgspec.structs.replace(claim.status, reserved_for=consumers)
     return msgspec.structs.replace(claim, status=status)
 
@@ -51,7 +55,8 @@ def of(decision: Decision, before: State) -> list[Write]:
     subject = decision.subject
     for use in decision.claims:
         if use.is_new and subject.kind == "Pod":
-            writes.append(CreateClaim(unallocated(use.claim), subject.key, use.entry))
+            group = key_of(use.group.metadata) if use.group is not None else None
+            writes.append(CreateClaim(unallocated(use.claim), subject.key, use.entry, group))
     if isinstance(decision, Waits | Broken):
         return writes
     seen: set[Key] = set()
@@ -67,8 +72,37 @@ def of(decision: Decision, before: State) -> list[Write]:
             writes += [AddReservation(key, consumer) for consumer in added]
         seen.add(key)
     if isinstance(decision, Placed) and subject.kind == "Pod":
+        recorded = extended_status(decision)
+        if recorded is not None or decision.natives:
+            writes.append(RecordInPod(subject.key, recorded, decision.natives))
         writes.append(BindPod(subject.key, decision.node))
     return writes
+
+
+def extended_status(decision: Placed) -> PodExtendedResourceClaimStatus | None:
+    """What the Pod's status says of its special claim (KEP-5004)."""
+    for use in decision.claims:
+        if use.mappings:
+            return PodExtendedResourceClaimStatus(use.claim.metadata.name, use.mappings)
+    return None
+
+
+def bound(pod: Pod, decision: Placed) -> Pod:
+    """The Pod with its node, and with what its status says of the claims made for it."""
+    spec = msgspec.structs.replace(pod.spec, node_name=decision.node)
+    known = {each.name: each for each in pod.status.resource_claim_statuses}
+    for use in decision.claims:
+        if use.template:
+            known[use.entry] = PodResourceClaimStatus(
+                name=use.entry, resource_claim_name=use.claim.metadata.name
+            )
+    status = msgspec.structs.replace(
+        pod.status,
+        resource_claim_statuses=tuple(known.values()),
+        extended_resource_claim_status=extended_status(decision),
+        node_allocatable_resource_claim_statuses=decision.natives,
+    )
+    return msgspec.structs.replace(pod, spec=spec, status=status)
 
 
 def unallocated(claim: ResourceClaim) -> ResourceClaim:
@@ -85,6 +119,8 @@ def after(state: State, decision: Decision) -> State:
         for use in decision.claims
         if known.get(key_of(use.claim.metadata)) is not use.claim
     ]
+    if isinstance(decision, Placed) and decision.subject.kind == "Pod":
+        state = with_pod(state, bound(state.snapshot.pods[decision.subject.key], decision))
     if not changed:
         return state
     ledger = state.ledger
@@ -92,3 +128,16 @@ def after(state: State, decision: Decision) -> State:
         if use.is_fresh:
             ledger = ledger.plus(use.claim)
     return replace(state, snapshot=state.snapshot.with_claims(changed), ledger=ledger)
+
+
+def with_pod(state: State, pod: Pod) -> State:
+    """The world with a Pod on its node."""
+    # Who else draws through a claim is looked up in the Pods (KEP-5517).
+    if pod.status.node_allocatable_resource_claim_statuses:
+        state = replace(state, snapshot=state.snapshot.with_pod(pod))
+    taken = footprint.of_pod(pod)
+    if not taken:
+        return state
+    node = pod.spec.node_name
+    there = footprint.plus(state.used.get(node, footprint.NOTHING), taken)
+    return replace(state, used={**state.used, node: there})

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dibs.allocate import counters, groups
+from dibs.allocate import counters, groups, overlaps
 from dibs.allocate.counters import Drawing
 from dibs.allocate.groups import Modes
 from dibs.model.core import Container, Pod
 from dibs.model.objects import Device, ResourceClaim
 from dibs.schedule import claims as pod_claims
+from dibs.schedule import ids
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.supply import node_selectors, taints
 from dibs.supply.identity import NO_GROUPS, CounterId, DeviceId, PoolId
@@ -111,7 +112,8 @@ class Shelf:
     """A pool as far as its devices' states depend on it; nothing when no node sees it."""
 
     fault: str = ""
-    left: Mapping[CounterId, Quantity] | None = None
+    pool: Pool | None = None
+    left: Mapping[CounterId, Quantity] = field(default_factory=dict)
     drawings: tuple[Drawing, ...] = ()
     modes: Modes = field(default_factory=dict)
 
@@ -124,7 +126,8 @@ class Shelf:
         if not pool.counters:
             return cls()
         drawings = tuple(counters.drawings(pool, ledger))
-        return cls("", counters.left_of(pool, ledger), drawings, groups.held(pool, ledger))
+        left, modes = counters.left_of(pool, ledger), groups.held(pool, ledger)
+        return cls("", pool, left, drawings, modes)
 
 
 def uses_of(
@@ -159,7 +162,10 @@ def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
             "blocked",
             f"{owner.name} is in use as {groups.named(shelf.modes[owner] or NO_GROUPS)}",
         )
-    if shelf.left is not None and (short := counters.shortage(candidate.draws, shelf.left, {})):
+    if shelf.pool and (short := counters.shortage(candidate.draws, shelf.left, {})):
+        inside = overlaps.found(candidate.draws, shelf.pool, shelf.drawings)
+        if inside:
+            return "blocked", overlaps.text_of(inside)
         return "blocked", counters.text_of(*short, shelf.left, shelf.drawings)
     return "free", ""
 
@@ -230,7 +236,7 @@ def consumers(holder: Holder, snapshot: Snapshot) -> tuple[tuple[str, ...], tupl
             continue
         pods.append(reference.name)
         pod = snapshot.pods.get(Key(claim.metadata.namespace, reference.name))
-        if pod is not None and pod_claims.uid_of(pod) == reference.uid:
+        if pod is not None and ids.pod_uid(pod) == reference.uid:
             containers += containers_of(pod, claim, holder.request, snapshot)
     return tuple(pods), tuple(containers)
 

@@ -6,10 +6,11 @@ afterwards. Nothing is decided here.
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Mapping
 
-from dibs.model.core import Pod, PodResourceClaimStatus
 from dibs.model.kinds import Known
+from dibs.model.workloads import PodGroup
+from dibs.schedule import groups, writes
 from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Plan, Settled, Waits
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.view import refusals, words
@@ -21,7 +22,8 @@ SHOWN = 3
 
 
 def objects(plan: Plan, snapshot: Snapshot) -> tuple[Known, ...]:
-    """Claims with their allocations and reservations, Pods with their nodes, in order of decision.
+    """Claims with their allocations and reservations, Pods with their nodes, in order of decision;
+    PodGroups for which claims were made.
 
     A claim that several Pods share is there once, reserved for all of them.
     """
@@ -33,23 +35,19 @@ def objects(plan: Plan, snapshot: Snapshot) -> tuple[Known, ...]:
             key = key_of(use.claim.metadata)
             if use.claim is not snapshot.claims.get(key):
                 found["ResourceClaim", key] = use.claim
+            if use.is_new and use.group is not None:
+                found["PodGroup", key_of(use.group.metadata)] = recorded(use, use.group, found)
         if isinstance(decision, Placed) and decision.subject.kind == "Pod":
             key = decision.subject.key
-            found["Pod", key] = bound(snapshot.pods[key], decision)
+            found["Pod", key] = writes.bound(snapshot.pods[key], decision)
     return tuple(found.values())
 
 
-def bound(pod: Pod, decision: Placed) -> Pod:
-    """The Pod with its node, and with the names of the claims made for it."""
-    spec = msgspec.structs.replace(pod.spec, node_name=decision.node)
-    known = {each.name: each for each in pod.status.resource_claim_statuses}
-    for use in decision.claims:
-        if use.template:
-            known[use.entry] = PodResourceClaimStatus(
-                name=use.entry, resource_claim_name=use.claim.metadata.name
-            )
-    status = msgspec.structs.replace(pod.status, resource_claim_statuses=tuple(known.values()))
-    return msgspec.structs.replace(pod, spec=spec, status=status)
+def recorded(use: ClaimUse, group: PodGroup, found: Mapping[tuple[str, Key], Known]) -> PodGroup:
+    """The group with the name of a claim made for it, beside those that were made before."""
+    before = found.get(("PodGroup", key_of(group.metadata)))
+    latest = before if isinstance(before, PodGroup) else group
+    return groups.recording(latest, use.entry, use.claim.metadata.name)
 
 
 def table(plan: Plan) -> Table:

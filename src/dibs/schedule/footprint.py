@@ -1,0 +1,106 @@
+"""How much of what a node counts itself a Pod takes: CPU, memory, extended resources.
+
+Containers run at once; an init container runs alone beside the sidecars that were started before
+it. What a Pod draws through claims (KEP-5517) is in its status. Whether it fits is asked in
+`natives` and `extended`.
+Source: core/v1 PodSpec.resources, overhead, container resources; KEP-2837, KEP-753, KEP-5517.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dibs.model.core import (
+    Container,
+    NodeAllocatableResourceClaimStatus,
+    Pod,
+    ResourceRequirements,
+)
+from dibs.values.quantity import Quantity
+
+Amounts = Mapping[str, Quantity]
+
+ENDED = ("Succeeded", "Failed")
+NOTHING: Amounts = {}
+ZERO = Quantity.of(0)
+
+
+def asked(resources: ResourceRequirements) -> Amounts:
+    """The requests; a limit without one is one, as the API server fills it in."""
+    return {**resources.limits, **resources.requests}
+
+
+def is_sidecar(container: Container) -> bool:
+    """Of an init container: it goes on running beside the later ones (KEP-753)."""
+    return container.restart_policy == "Always"
+
+
+def of_containers(pod: Pod) -> Amounts:
+    """The most that the containers want at any one time, by resource."""
+    running: Amounts = NOTHING
+    peak: Amounts = NOTHING
+    for container in pod.spec.init_containers:
+        with_it = plus(running, asked(container.resources))
+        peak = larger(peak, with_it)
+        if is_sidecar(container):
+            running = with_it
+    for container in pod.spec.containers:
+        running = plus(running, asked(container.resources))
+    return larger(peak, running)
+
+
+def at_pod_level(pod: Pod) -> Amounts:
+    """spec.resources: where it names a resource, it is what the whole Pod may have of it."""
+    return asked(pod.spec.resources) if pod.spec.resources is not None else NOTHING
+
+
+def through_claims(statuses: Iterable[NodeAllocatableResourceClaimStatus]) -> Amounts:
+    """What a Pod draws from its node beside its own requests."""
+    total: dict[str, Quantity] = {}
+    for status in statuses:
+        for mapped in status.mapping:
+            add(total, mapped.name, mapped.quantity or ZERO)
+        count = Quantity.of(len(status.containers))
+        for over in status.overhead:
+            add(total, over.name, over.per_pod or ZERO)
+            add(total, over.name, (over.per_container or ZERO).times(count))
+    return total
+
+
+def of_pod(pod: Pod) -> Amounts:
+    """Everything that the Pod takes of its node."""
+    drawn = through_claims(pod.status.node_allocatable_resource_claim_statuses)
+    # What is asked at Pod level covers containers and claims.
+    found = {**plus(of_containers(pod), drawn), **at_pod_level(pod)}
+    return plus(found, pod.spec.overhead)
+
+
+def by_node(pods: Iterable[Pod]) -> Mapping[str, Amounts]:
+    """What the Pods that are on nodes take there."""
+    used: dict[str, Amounts] = {}
+    for pod in pods:
+        node = pod.spec.node_name
+        if node and pod.status.phase not in ENDED:
+            used[node] = plus(used.get(node, NOTHING), of_pod(pod))
+    return used
+
+
+def plus(left: Amounts, right: Amounts) -> Amounts:
+    if not left or not right:
+        return left or right
+    total = dict(left)
+    for name, amount in right.items():
+        add(total, name, amount)
+    return total
+
+
+def add(total: dict[str, Quantity], name: str, amount: Quantity) -> None:
+    total[name] = total[name].plus(amount) if name in total else amount
+
+
+def larger(left: Amounts, right: Amounts) -> Amounts:
+    """Name by name the larger amount."""
+    most = dict(left)
+    for name, amount in right.items():
+        most[name] = max(most[name], amount) if name in most else amount
+    return most
