@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dibs.allocate import capacity, constraints, counters, groups
+from dibs.allocate import capacity, constraints, counters, groups, overlaps
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
@@ -196,9 +196,9 @@ def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     short = counters.shortage(draws, left, {})
     if short is None:
         return None
-    counter, needed = short
     by = scene.drawings(candidate.pool)
-    return Reason("counter", counters.text_of(counter, needed, left, by))
+    inside = overlaps.found(candidate.draws, scene.pools[candidate.pool], by)
+    return Reason("counter", overlaps.told(short, left, by, inside), overlaps=inside)
 
 
 def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:

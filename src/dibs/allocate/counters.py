@@ -9,7 +9,7 @@ Names are scoped to the pool of one driver (kubernetes#140434).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dibs.allocate import capacity
@@ -36,6 +36,7 @@ class Drawing:
     counter: CounterId
     amount: Quantity
     claim: str
+    device: DeviceId
 
 
 def left_of(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> dict[CounterId, Quantity]:
@@ -62,9 +63,12 @@ def drawings(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> Iterator[D
     for device, candidate in devices.items():
         holding = ledger.held(device)
         if not holding.is_free:
-            yield from _fixed(candidate, holding)
-            for holder in holding.holders:
-                yield from _metered_by(holder, candidate, pool, in_milli=in_milli)
+            for holder, draws in (
+                _fixed(candidate, holding),
+                *_metered(candidate, holding, pool, in_milli=in_milli),
+            ):
+                for counter, amount in draws:
+                    yield Drawing(counter, amount, holder.claim, device)
 
 
 def is_metered(candidate: Candidate, name: str) -> bool:
@@ -118,6 +122,12 @@ def shortage(draws: Draws, left: Drawn, drawn: Drawn) -> tuple[CounterId, Quanti
 def text_of(counter: CounterId, needed: Quantity, left: Drawn, by: Iterable[Drawing]) -> str:
     """The shortage in words: "card-0/memory: 40Gi left, 80Gi needed; default/serve draws 40Gi"."""
     text = f"{counter.set}/{counter.name}: {max(left[counter], ZERO)} left, {needed} needed"
+    drawn = drawn_by(counter, by)
+    return f"{text}; {drawn}" if drawn else text
+
+
+def drawn_by(counter: CounterId, by: Iterable[Drawing]) -> str:
+    """`default/serve draws 40Gi`: who draws from the counter, the most first."""
     sums: dict[str, Quantity] = {}
     for drawing in by:
         if drawing.counter == counter and drawing.amount > ZERO:
@@ -126,39 +136,39 @@ def text_of(counter: CounterId, needed: Quantity, left: Drawn, by: Iterable[Draw
     told = [f"{claim} draws {amount}" for claim, amount in largest[:SHOWN]]
     if len(largest) > SHOWN:
         told.append(f"{len(largest) - SHOWN} more claims draw the rest")
-    return f"{text}; {', '.join(told)}" if told else text
+    return ", ".join(told)
 
 
-def _fixed(candidate: Candidate | None, holding: Holding) -> Iterator[Drawing]:
+def _fixed(
+    candidate: Candidate | None, holding: Holding
+) -> tuple[Holder, Iterable[tuple[CounterId, Quantity]]]:
     """What a held device draws once: the most that any record says, else what is published."""
-    claim = holding.holders[0].claim
     records = [holder.record for holder in holding.holders if holder.record is not None]
     amounts: dict[CounterId, Quantity] = {}
     for record in records:
         for counter, amount in record.once.items():
             amounts[counter] = max(amounts.get(counter, amount), amount)
-    draws: Iterable[tuple[CounterId, Quantity]] = amounts.items()
-    if not records:
-        draws = candidate.draws if candidate is not None else ()
-    return (Drawing(counter, amount, claim) for counter, amount in draws)
+    if records:
+        return holding.holders[0], amounts.items()
+    return holding.holders[0], candidate.draws if candidate is not None else ()
 
 
-def _metered_by(
-    holder: Holder, candidate: Candidate | None, pool: Pool, *, in_milli: bool
-) -> Iterator[Drawing]:
-    draws: Mapping[CounterId, Quantity] = {}
-    if holder.record is not None:
-        draws = holder.record.each
-    elif candidate is not None and candidate.meters:
-        share = holder.consumed
-        if holder.share is None:
-            share, _ = capacity.consumption(
-                candidate.device.capacity,
-                {n: q for n, q in holder.wanted.items() if n in candidate.device.capacity},
-                in_milli=in_milli,
-            )
-        draws = dict(metered(candidate, pool, share, holder.wanted, in_milli=in_milli)[0])
-    return (Drawing(counter, amount, holder.claim) for counter, amount in draws.items())
+def _metered(
+    candidate: Candidate | None, holding: Holding, pool: Pool, *, in_milli: bool
+) -> Iterator[tuple[Holder, Iterable[tuple[CounterId, Quantity]]]]:
+    """What each holder draws by capacity."""
+    for holder in holding.holders:
+        if holder.record is not None:
+            yield holder, holder.record.each.items()
+        elif candidate is not None and candidate.meters:
+            share = holder.consumed
+            if holder.share is None:
+                share, _ = capacity.consumption(
+                    candidate.device.capacity,
+                    {n: q for n, q in holder.wanted.items() if n in candidate.device.capacity},
+                    in_milli=in_milli,
+                )
+            yield holder, metered(candidate, pool, share, holder.wanted, in_milli=in_milli)[0]
 
 
 def _spellings(key: str, driver: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dibs.allocate import alike, search
+from dibs.allocate import alike, checks, exhausted, search
 from dibs.allocate.constraints import text_of
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
@@ -46,6 +46,7 @@ def ask_no(problem: Problem, ask: Ask) -> AskNo:
     if len(fitting) >= wanted:
         notes = _constraint_notes(problem, ask, fitting, wanted)
         note = "; ".join(dict.fromkeys(filter(None, notes)))
+        note = note or exhausted.by_one(problem, ask, fitting, wanted)
     return AskNo(
         ask.claim, ask.name, wanted, len(problem.candidates), len(fitting), tuple(noes), note
     )
@@ -56,6 +57,11 @@ def _against(problem: Problem, ask: Ask, place: int) -> Reason | None:
     against = problem.verdict(ask, place)
     if against is None:
         return problem.violation(ask, candidate, Draft())
+    if against.code == "held":
+        # Whoever gave it back would help nobody who does not want such a device.
+        unwanted = checks.selected(ask, candidate, problem.scene)
+        if unwanted is not None and unwanted.code == "selector":
+            against = unwanted
     if against.code == "selector":
         phrase = problem.scene.answers.explain(ask, candidate)
         return replace(against, text=phrase) if phrase else against
@@ -106,7 +112,8 @@ def _joint_note(problem: Problem) -> str:
         for slot in slots
     )
     asks = [slot.request.alternatives[0] for slot in slots]
-    return f"requests {names} fit alone, but not together{_crowd(problem, asks)}"
+    cause = _crowd(problem, asks) or _drained(problem, slots)
+    return f"requests {names} fit alone, but not together{cause}"
 
 
 def _conflict(problem: Problem) -> Sequence[Slot]:
@@ -134,6 +141,18 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
     if is_shared or any(ask.is_admin for ask in asks) or wanted <= len(places):
         return ""
     return f": {wanted} wanted, {len(places)} fit"
+
+
+def _drained(problem: Problem, slots: Sequence[Slot]) -> str:
+    """The counter that can't give all of them what they need, where one can't."""
+    asks = [slot.request.alternatives[0] for slot in slots if len(slot.request.alternatives) == 1]
+    places = range(len(problem.candidates))
+    wanted = [
+        (ask, [place for place in places if not problem.verdict(ask, place)], problem.needs[ask])
+        for ask in asks
+    ]
+    note = exhausted.by_all(problem, wanted)
+    return f": {note}" if note else ""
 
 
 def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dibs.allocate.overlaps import Overlap
 from dibs.model.objects import AllocationResult
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Holder
@@ -21,12 +22,14 @@ class Reason:
 
     `code` is one of CODES and groups equal reasons; `text` is for people ("allocated to
     default/serve", "memory is 40Gi, selector wants >= 80Gi"). Devices refused for the same cause
-    have the same text, so counting texts gives "4 allocated to default/serve".
+    have the same text, so counting texts gives "4 allocated to default/serve". `overlaps` are the
+    held devices because of which a partition has nothing to draw.
     """
 
     code: str
     text: str
     holder: Holder | None = None
+    overlaps: tuple[Overlap, ...] = ()
 
 
 CODES = (

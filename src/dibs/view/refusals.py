@@ -7,16 +7,14 @@ cluster of 500 equal nodes that is one line, unless every node is asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from dibs.allocate import overlaps
 from dibs.allocate.outcome import AskNo, DeviceNo, Refused, TimedOut
 from dibs.schedule.plan import NodeAnswer, Objection
-from dibs.view import words
+from dibs.view import causes, words
 from dibs.view.tree import Tree
-
-# Partitions of one card are each short of another counter: their reasons could go on and on.
-MOST_CAUSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,10 @@ def with_turns(answers: Mapping[str, NodeAnswer], planned: frozenset[str]) -> di
     """
 
     def told(no: DeviceNo) -> DeviceNo:
-        holder = no.reason.holder
+        holder, inside = no.reason.holder, no.reason.overlaps
+        if any(each.claim in planned for each in inside):
+            text = overlaps.text_of(inside, planned)
+            return replace(no, reason=replace(no.reason, text=text))
         if holder is None or holder.claim not in planned:
             return no
         text = f"goes to {holder.claim}, whose Pod comes first"
@@ -82,7 +83,8 @@ def likeness(answer: NodeAnswer) -> object:
 
 def likeness_of_ask(ask: AskNo) -> object:
     causes = Counter(
-        (no.reason.code, "" if no.reason.holder else no.reason.text) for no in ask.noes
+        (no.reason.code, "" if no.reason.holder or no.reason.overlaps else no.reason.text)
+        for no in ask.noes
     )
     return (
         ask.claim,
@@ -144,7 +146,7 @@ def headline(answer: Refused) -> str:
     if len(asks) == 1 and not asks[0].is_short:
         ask = asks[0]
         fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
-        return f"{fits}, but no {ask.wanted} of them at once"
+        return f"{fits}, but not {ask.wanted} at once"
     if len(asks) == 1:
         return shortage(asks[0])
     bases = {(ask.claim, ask.request.partition("/")[0]) for ask in asks}
@@ -157,7 +159,8 @@ def shortage(ask: AskNo) -> str:
     if not ask.candidates:
         return f"it has no device that request {ask.request} could take"
     if ask.note and ask.fit >= ask.wanted:
-        return f"request {ask.request} wants {ask.wanted}, and all fit alone: {ask.note}"
+        fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+        return f"{fits}, but not {ask.wanted} at once: {ask.note}"
     fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
     if ask.wanted > 1:
         fits += f", which wants {ask.wanted}"
@@ -172,48 +175,26 @@ def refusal(group: Group, every_device: bool) -> tuple[Tree, ...]:
     head = headline(first)
     faults = tuple(Tree(fault.text) for fault in first.pools if fault.text != head)
     if len(asks) == 1:
-        return faults + causes(group, asks[0], every_device)
+        return faults + causes_of(group, asks[0], every_device)
     several = len({ask.claim for ask in asks}) > 1
     return faults + tuple(
         Tree(
             f"claim {ask.claim}: {shortage(ask)}" if several else shortage(ask),
-            causes(group, ask, every_device),
+            causes_of(group, ask, every_device),
         )
         for ask in asks
     )
 
 
-def causes(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:
+def causes_of(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:
     if every_device:
-        return tuple(Tree(no.reason.text, label=no.device.device) for no in ask.noes)
-    free_of_holders = Counter(no.reason.text for no in ask.noes if not no.reason.holder)
-    counted = list(free_of_holders.items()) + held(group, ask)
-    counted.sort(key=lambda cause: (-cause[1], cause[0]))
-    if len(counted) > MOST_CAUSES:
-        # Who holds something is told in any case.
-        counted.sort(key=lambda cause: cause[0] in free_of_holders)
-        rest = sum(count for _, count in counted[MOST_CAUSES:])
-        more = len(counted) - MOST_CAUSES
-        counted[MOST_CAUSES:] = [(f"for {more} more reasons; -v lists every device", rest)]
-    return tuple(Tree(text, label=str(count)) for text, count in counted)
-
-
-def held(group: Group, ask: AskNo) -> list[tuple[str, int]]:
-    """The devices that others hold: named on one node, summed up over many."""
+        return causes.every(ask)
     if len(group.nodes) == 1:
-        return list(Counter(no.reason.text for no in ask.noes if no.reason.holder).items())
-    count = sum(1 for no in ask.noes if no.reason.holder)
-    if not count:
-        return []
-    holders = list(
-        dict.fromkeys(
-            no.reason.holder.claim for no in alike(group, ask) if no.reason.holder is not None
-        )
-    )
-    return [(f"allocated to other claims: {words.listed(holders)}", count)]
+        return causes.counted(causes.on_one_node(ask.noes))
+    return causes.counted(causes.on_many_nodes(ask.noes, tuple(everywhere(group, ask))))
 
 
-def alike(group: Group, ask: AskNo) -> Iterable[DeviceNo]:
+def everywhere(group: Group, ask: AskNo) -> Iterator[DeviceNo]:
     """The devices of the same request on every node of the group."""
     for answer in group.answers:
         assert isinstance(answer, Refused)

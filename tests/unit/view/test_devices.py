@@ -132,7 +132,7 @@ def test_a_partition_whose_card_is_used_up_is_blocked() -> None:
     held = builders.allocated(builders.claim("x"), builders.pick("half", pool="a"))
     found = devices.uses(Snapshot.of([builders.node("a"), counters, published, held]))
     assert states(found) == {"a/gpu-0": "blocked", "a/half": "held"}
-    assert "20Gi left, 40Gi needed" in found[0].note
+    assert found[0].note == "overlaps half, held by default/x"
 
 
 def test_admin_access_takes_nothing() -> None:

@@ -1,0 +1,95 @@
+"""Which counter a refusal is about when devices fit one by one but not as many as wanted.
+
+For each counter: how many of the fitting partitions it could give at most, taking those that draw
+least (KEP-4815). A counter that is enough for fewer than wanted explains the refusal; where only
+the way in which partitions lie keeps them apart there is none, and nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from dibs.allocate import counters
+from dibs.allocate.counters import Drawing
+from dibs.allocate.problem import Problem
+from dibs.request.asks import Ask
+from dibs.supply.identity import CounterId, PoolId
+from dibs.values.quantity import Quantity
+
+ZERO = Quantity.of(0)
+
+Name = tuple[PoolId, str]
+
+
+def by_one(problem: Problem, ask: Ask, fitting: Sequence[int], wanted: int) -> str:
+    """The counter that has too little for `wanted` of these places; "" when none has."""
+    for name, draws in _draws(problem, fitting).items():
+        most = sum(
+            _most(amounts, problem.scene.left(counter.pool)[counter])
+            for counter, amounts in draws.items()
+        )
+        others = len(fitting) - sum(map(len, draws.values()))
+        if most + others < wanted and not ask.is_admin:
+            what = _told(problem, name, tuple(draws))
+            return f"{what}, enough for {most + others} of {wanted}"
+    return ""
+
+
+def by_all(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> str:
+    """The counter that has too little for all requests together, each with the least it draws."""
+    names = dict.fromkeys(name for _, places, _ in asks for name in _draws(problem, places))
+    for name in names:
+        sets: dict[CounterId, None] = {}
+        needed = ZERO
+        for ask, places, count in asks:
+            draws = {} if ask.is_admin else _draws(problem, places).get(name, {})
+            sets |= dict.fromkeys(draws)
+            amounts = [amount for each in draws.values() for amount in each]
+            if len(amounts) == len(places) and amounts:
+                for _ in range(count):
+                    needed = needed.plus(min(amounts))
+        left = ZERO
+        for counter in sets:
+            left = left.plus(max(problem.scene.left(counter.pool)[counter], ZERO))
+        if needed > left:
+            return f"{_told(problem, name, tuple(sets))}, at least {needed} needed"
+    return ""
+
+
+def _draws(
+    problem: Problem, places: Iterable[int]
+) -> Mapping[Name, Mapping[CounterId, Sequence[Quantity]]]:
+    """What the partitions at these places draw, by name and counter. Shares draw once for many."""
+    found: dict[Name, dict[CounterId, list[Quantity]]] = defaultdict(lambda: defaultdict(list))
+    for place in places:
+        candidate = problem.candidates[place]
+        if not candidate.is_shareable and not candidate.meters:
+            for counter, amount in candidate.draws:
+                if amount > ZERO:
+                    found[counter.pool, counter.name][counter].append(amount)
+    return found
+
+
+def _most(amounts: Sequence[Quantity], left: Quantity) -> int:
+    for number, amount in enumerate(sorted(amounts)):
+        left = left.minus(amount)
+        if left < ZERO:
+            return number
+    return len(amounts)
+
+
+def _told(problem: Problem, name: Name, sets: Sequence[CounterId]) -> str:
+    """`gpu-0/memory: 40Gi left; default/serve draws 40Gi`, or the sum over several cards."""
+    if len(sets) == 1:
+        drawn = counters.drawn_by(sets[0], problem.scene.drawings(name[0]))
+        left = max(problem.scene.left(name[0])[sets[0]], ZERO)
+        by = f" ({drawn})" if drawn else ""
+        return f"{sets[0].set}/{name[1]}: {left} left{by}"
+    left = ZERO
+    for counter in sets:
+        left = left.plus(max(problem.scene.left(counter.pool)[counter], ZERO))
+    drawings: list[Drawing] = list(problem.scene.drawings(name[0]))
+    claims = {each.claim for each in drawings if each.counter in sets and each.amount > ZERO}
+    by = f", {len(claims)} other claims draw from them" if claims else ""
+    return f"{name[1]} of {len(sets)} cards: {left} left{by}"
