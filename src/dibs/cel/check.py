@@ -192,7 +192,7 @@ class _Checker:
             found = self.environment.objects[inner.name].get(field, unify.ERROR)
             if found == unify.ERROR:
                 self.fault(f"undefined field '{field}'", node.at, node.span)
-        elif inner.name.startswith(("kubernetes.", "net.")):
+        elif inner.name.startswith("kubernetes."):
             text = f"unexpected failed resolution of '{inner}'"
             self.fault(text, node.at, node.span)
             found = unify.ERROR
