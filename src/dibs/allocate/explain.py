@@ -8,10 +8,10 @@ way. The reasons are those of `checks`; only their words are filled in here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from dibs.allocate import alike, checks, exhausted, search
+from dibs.allocate import alike, checks, exhausted, natives, search
 from dibs.allocate.constraints import text_of
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
@@ -47,6 +47,7 @@ def ask_no(problem: Problem, ask: Ask) -> AskNo:
         notes = _constraint_notes(problem, ask, fitting, wanted)
         note = "; ".join(dict.fromkeys(filter(None, notes)))
         note = note or exhausted.by_one(problem, ask, fitting, wanted)
+        note = note or natives.note(problem, [(ask, wanted)])
     return AskNo(
         ask.claim, ask.name, wanted, len(problem.candidates), len(fitting), tuple(noes), note
     )
@@ -113,6 +114,8 @@ def _joint_note(problem: Problem) -> str:
     )
     asks = [slot.request.alternatives[0] for slot in slots]
     cause = _crowd(problem, asks) or _drained(problem, slots)
+    if not cause and (short := natives.note(problem, [(a, problem.needs[a]) for a in asks])):
+        cause = f": {short}"
     return f"requests {names} fit alone, but not together{cause}"
 
 
@@ -144,15 +147,37 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
 
 
 def _drained(problem: Problem, slots: Sequence[Slot]) -> str:
-    """The counter that can't give all of them what they need, where one can't."""
+    """The counter that can't give all of them what they need, where one can't; of devices that
+    must be alike, on the first card or whatever it is that they have in common."""
     asks = [slot.request.alternatives[0] for slot in slots if len(slot.request.alternatives) == 1]
-    places = range(len(problem.candidates))
-    wanted = [
-        (ask, [place for place in places if not problem.verdict(ask, place)], problem.needs[ask])
+    places = set(range(len(problem.candidates)))
+    if note := exhausted.by_all(problem, _wanted(problem, asks, places)):
+        return f": {note}"
+    for number, constraint in _all_rules(problem):
+        if constraint.kind == "match" and len(asks) == len(slots):
+            bound = [ask for ask in asks if (number, constraint) in problem.rules[ask]]
+            notes = []
+            for _, alike_places in _groups(problem, constraint):
+                wanted = _wanted(problem, bound, alike_places)
+                if all(len(fitting) >= count for _, fitting, count in wanted):
+                    notes.append(exhausted.by_all(problem, wanted))
+            if notes and all(notes):
+                return f": {constraint} leaves them {notes[0]}"
+    return ""
+
+
+def _wanted(
+    problem: Problem, asks: Sequence[Ask], places: Collection[int]
+) -> list[tuple[Ask, list[int], int]]:
+    """Each ask with those of the places that fit it alone, and how many it needs."""
+    return [
+        (
+            ask,
+            [place for place in sorted(places) if not problem.verdict(ask, place)],
+            problem.needs[ask],
+        )
         for ask in asks
     ]
-    note = exhausted.by_all(problem, wanted)
-    return f": {note}" if note else ""
 
 
 def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:

@@ -24,11 +24,15 @@ COMPARED = re.compile(r"(?P<name>\S+) is (?P<value>.+), (?P<rest>selector wants 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A reason and for how many devices it holds. `is_use` tells that others hold something."""
+    """A reason and for how many devices it holds.
+
+    `is_use` tells that others hold something, `is_wish` that the request does not want them.
+    """
 
     text: str
     count: int
-    is_use: bool
+    is_use: bool = False
+    is_wish: bool = False
 
 
 def every(ask: AskNo) -> tuple[Tree, ...]:
@@ -37,13 +41,13 @@ def every(ask: AskNo) -> tuple[Tree, ...]:
 
 
 def counted(found: Iterable[Cause]) -> tuple[Tree, ...]:
-    """The causes as lines, the most frequent first."""
-    causes = sorted(found, key=lambda cause: (-cause.count, cause.text))
+    """The causes as lines: what keeps wanted devices away first, then the most frequent first."""
+    causes = sorted(found, key=lambda cause: (cause.is_wish, -cause.count, cause.text))
     if len(causes) > MOST:
         causes.sort(key=lambda cause: not cause.is_use)
         rest = causes[MOST:]
         more = sum(cause.count for cause in rest)
-        causes[MOST:] = [Cause(f"for {len(rest)} more reasons; -v lists every device", more, False)]
+        causes[MOST:] = [Cause(f"for {len(rest)} more reasons; -v lists every device", more)]
     return tuple(Tree(cause.text, label=str(cause.count)) for cause in causes)
 
 
@@ -78,7 +82,11 @@ def compared(noes: Iterable[DeviceNo]) -> list[Cause]:
             by_value = values.setdefault((parts["name"], parts["rest"]), {})
             by_value[parts["value"]] = by_value.get(parts["value"], 0) + 1
     return [
-        Cause(f"{name} is {words.listed(list(by_value))}, {rest}", sum(by_value.values()), False)
+        Cause(
+            f"{name} is {words.listed(list(by_value))}, {rest}",
+            sum(by_value.values()),
+            is_wish=True,
+        )
         for (name, rest), by_value in values.items()
     ]
 
@@ -107,12 +115,12 @@ def used(noes: Iterable[DeviceNo]) -> str:
 
 def others(noes: Iterable[DeviceNo]) -> list[Cause]:
     """Whatever has no figures to be told together."""
-    counts: dict[tuple[str, bool], int] = {}
+    counts: dict[tuple[str, bool, bool], int] = {}
     for no in noes:
         if no.reason.overlaps:
             continue
         if no.reason.code == "selector" and COMPARED.fullmatch(no.reason.text):
             continue
-        key = no.reason.text, no.reason.holder is not None
+        key = no.reason.text, no.reason.holder is not None, no.reason.code == "selector"
         counts[key] = counts.get(key, 0) + 1
-    return [Cause(text, count, held) for (text, held), count in counts.items()]
+    return [Cause(text, count, held, wish) for (text, held, wish), count in counts.items()]
