@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dibs.allocate import cards
+from dibs.allocate import cards, natives
 from dibs.allocate.cards import Card
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import FATAL
@@ -76,6 +76,7 @@ class Likeness:
             tuple((number, draft.values.get(number)) for number in self.rules[len(draft.chosen)]),
             # How much was drawn by capacity depends on who drew it (KEP-5941).
             frozenset(draft.drawn.items()) if self.is_metered else None,
+            natives.outlook(self.problem, draft),
         )
 
 
@@ -126,6 +127,7 @@ def _repeats(problem: Problem) -> Iterable[int]:
             and one.capacity == other.capacity
             and one.derived == other.derived
             and problem.rules[one] == problem.rules[other]
+            and natives.is_same(problem, one, other)
             and all(
                 (problem.verdict(one, place) is None) == (problem.verdict(other, place) is None)
                 for place in range(len(problem.candidates))
@@ -144,6 +146,7 @@ def _looks(problem: Problem) -> list[Hashable]:
             tuple(place in listed for listed in lists),
             tuple(problem.scene.values(ask, candidate, name) for name, ask in attributes),
             _share_look(problem, candidate) if candidate.is_shareable else None,
+            natives.look(problem, candidate),
         )
         for place, candidate in enumerate(problem.candidates)
     ]

@@ -19,6 +19,7 @@ from dibs.allocate.result import ShareId
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import Answers
 from dibs.allocate.shares import named_share
+from dibs.allocate.spare import Spare
 from dibs.model.core import Node
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request import asks
@@ -57,16 +58,18 @@ def allocate(
     classes: Mapping[str, DeviceClass],
     options: Options = DEFAULT,
     answers: Answers | None = None,
+    spare: Spare | None = None,
 ) -> Outcome:
     """Decide. `claims` are those of one Pod that have no allocation yet, in the Pod's order.
 
+    `spare` is what the Pod may draw from the node through devices; without it that isn't judged.
     `answers` may be kept from one call to the next as long as the slices are the same.
     """
     answers = answers if answers is not None else Answers()
     try:
         wishes, wrong = _read(claims, classes, supply.features)
         pools = supply.pools(node)
-        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers)
+        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers, spare)
         posed = problem.pose(wishes, pools, scene, is_strict=options.strict, order=options.order)
         if isinstance(posed, PoolFault):
             return _unposed(node, pools, posed)

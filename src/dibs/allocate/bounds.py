@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dibs.allocate import alike, capacity, totals
+from dibs.allocate import alike, capacity, natives, totals
 from dibs.allocate.alike import Likeness
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
 from dibs.allocate.groups import Modes
+from dibs.allocate.natives import Least
 from dibs.allocate.outcome import FATAL
 from dibs.allocate.problem import Problem, Slot
 from dibs.allocate.totals import Total
@@ -61,6 +62,7 @@ class Survey:
     users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
     members: Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]
     totals: Sequence[Total]
+    natives: Sequence[Least]
 
     @classmethod
     def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
@@ -75,6 +77,7 @@ class Survey:
             users=_users(problem),
             members=_members(problem),
             totals=totals.of(problem, good),
+            natives=natives.least(problem, good),
         )
 
     def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
@@ -199,7 +202,9 @@ class Survey:
     def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
         # An alternative may draw less, or nothing: only requests without any are counted.
         wanted = [(choice[0].ask, choice[0].wanted) for choice in choices if len(choice) == 1]
-        return any(total.is_overdrawn(draft, wanted) for total in self.totals)
+        return any(total.is_overdrawn(draft, wanted) for total in self.totals) or any(
+            each.is_overdrawn(draft, wanted) for each in self.natives
+        )
 
     def _is_contradicted(self, choices: Sequence[Choice], draft: Draft) -> bool:
         """Whether some constraint leaves too few values for what is still wanted under it."""

@@ -45,7 +45,7 @@ def standing(features: Features) -> tuple[Standing, ...]:
         tests.append(drawable)
     else:
         tests.append(whole)
-    tests.append(tolerated)
+    tests += [tolerated, supplied_alone]
     return tuple(tests)
 
 
@@ -215,6 +215,17 @@ def tolerated(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     return Reason("tainted", f"taint {taints.text_of(taint)} is not tolerated")
 
 
+def supplied_alone(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """Whether the node has the CPU and memory that the device draws (KEP-5517)."""
+    if scene.spare is None or not candidate.device.node_allocatable_resources:
+        return None
+    wanted = scene.natives(ask, candidate)
+    name = scene.spare.shortage(wanted)
+    if not name:
+        return None
+    return Reason("node-resource", f"draws {wanted[name]} of {name}, {scene.spare.rooms[name]}")
+
+
 # --- running -------------------------------------------------------------------------------------
 
 
@@ -266,6 +277,17 @@ def cost(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Draws:
         return ()
     metered, _ = scene.metered(ask, candidate)
     return (*candidate.draws, *metered) if pays(ask, candidate, draft, scene) else metered
+
+
+def supplied(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
+    """Whether the picks of this attempt leave enough of the node's CPU and memory."""
+    if scene.spare is None or not candidate.device.node_allocatable_resources:
+        return None
+    drawn = scene.spare.drawn(draft.picks)
+    name = scene.spare.shortage(scene.natives(ask, candidate), drawn)
+    if not name:
+        return None
+    return Reason("node-resource", f"{name} of the node goes to other devices of the same pod")
 
 
 def pays(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> bool:

@@ -47,6 +47,7 @@ CODES = (
     "node-operations",  # likewise, or its node doesn't declare that it can leave operations out
     "constraint",  # match or distinct constraint of the claim
     "derived-error",  # a derived attribute can't be worked out for it (likewise contained)
+    "node-resource",  # the node has too little of the CPU or memory that it draws
     "in-use-here",  # picked already for this same Pod
     "pool",  # its pool is incomplete or invalid
 )

@@ -68,6 +68,8 @@ class Problem:
     def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
         """Why the ask can't have this device now. Raises Mistake for what is fatal."""
         candidate = self.candidates[place]
+        if self.is_strict and ask.mode == "All" and self.rules[ask]:
+            self._raise_if_contradicted(ask, candidate, draft)
         # A selector that fails on a device which is in use is never met (KEP-4381 evaluates
         # selectors only on free devices): so `unpicked` comes before the verdict.
         against = (
@@ -76,11 +78,26 @@ class Problem:
             or checks.roomy(ask, candidate, draft, self.scene)
             or checks.compatible_here(ask, candidate, draft, self.scene)
             or checks.affordable(ask, candidate, draft, self.scene)
+            or checks.supplied(ask, candidate, draft, self.scene)
             or self.violation(ask, candidate, draft)
         )
         if against is not None and self.is_strict:
             _raise_if_fatal(ask, candidate, against)
         return against
+
+    def _raise_if_contradicted(self, ask: Ask, candidate: Candidate, draft: Draft) -> None:
+        """Mode All against a constraint is fatal, also when other claims or picks have left too
+        little capacity: upstream looks at that last."""
+        tests = tuple(test for test in self.tests if test is not checks.left_over)
+        if (
+            checks.unpicked(ask, candidate, draft)
+            or checks.first(tests, ask, candidate, self.scene)
+            or checks.compatible_here(ask, candidate, draft, self.scene)
+            or checks.affordable(ask, candidate, draft, self.scene)
+        ):
+            return
+        if against := self.violation(ask, candidate, draft):
+            _raise_if_fatal(ask, candidate, against)
 
     def violation(self, ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
         for number, constraint in self.rules[ask]:

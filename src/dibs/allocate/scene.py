@@ -14,6 +14,7 @@ from dibs.allocate.counters import Drawing, Draws
 from dibs.allocate.draft import Amounts, Drawn, Values
 from dibs.allocate.groups import Modes
 from dibs.allocate.selecting import Answers
+from dibs.allocate.spare import NOTHING, Spare
 from dibs.model.core import Node
 from dibs.request.asks import Ask
 from dibs.supply.features import Features
@@ -29,6 +30,8 @@ class Scene:
     ledger: Ledger
     features: Features
     answers: Answers
+    # What the Pod may draw from the node through devices, where that is known (KEP-5517).
+    spare: Spare | None = None
     _left: dict[PoolId, Drawn] = field(default_factory=dict)
     _rooms: dict[DeviceId, Amounts] = field(default_factory=dict)
     _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = field(default_factory=dict)
@@ -129,3 +132,10 @@ class Scene:
         if isinstance(found, str):
             return None
         return constraints.of_attribute(found, self.features.list_type_attributes)
+
+    def natives(self, ask: Ask, candidate: Candidate) -> Amounts:
+        """What the ask draws from the node if it has this device."""
+        if self.spare is None:
+            return NOTHING
+        share = self.share(ask, candidate)[0] if candidate.is_shareable else None
+        return self.spare.draws(ask, candidate, share)
