@@ -140,6 +140,8 @@ class _Search:
                 return None
             if not self.judge.is_constrained_well(ask, candidate, draft.picks):
                 raise Fatal(f"request {ask.name}: a constraint excludes {candidate.device.name}")
+            if not self.judge.has_left(ask, candidate, draft.picks):
+                return None
             return self.solve(claim, request, ask, taken + 1, 0, self.plus(ask, candidate, draft))
         for position in range(start, len(self.candidates)):
             candidate = self.candidates[position]
@@ -166,17 +168,18 @@ class _Search:
         return (
             judge.is_free(ask, candidate, picks)
             and judge.is_selectable(ask, candidate)
+            and judge.could_hold(ask, candidate)
+            and judge.has_left(ask, candidate, picks)
             and self.is_possible(ask, candidate, picks)
             and judge.is_constrained_well(ask, candidate, picks)
         )
 
     def is_possible(self, ask: Ask, candidate: Candidate, picks: tuple[Pick, ...]) -> bool:
-        """All that is left to ask of a device that matches, constraints aside."""
+        """All that is left to ask of a device that matches, but for constraints and sums."""
         judge = self.judge
         return (
             judge.is_free(ask, candidate, picks)
             and judge.could_hold(ask, candidate)
-            and judge.has_left(ask, candidate, picks)
             and judge.is_prepared(candidate)
             and judge.is_covered(ask, candidate, picks)
             and judge.is_tolerated(ask, candidate)

@@ -65,7 +65,7 @@ DERIVATIONS = (
     f'"model" in {_ATTRIBUTES} ? {_ATTRIBUTES}.model : "none"',
     "device.driver",
     f"has({_ATTRIBUTES}.index) ? {_ATTRIBUTES}.index % 2 : -1",
-    f"has({_ATTRIBUTES}.index) ? [{_ATTRIBUTES}.index, 7] : []",
+    f"has({_ATTRIBUTES}.index) ? [{_ATTRIBUTES}.index] : []",
     'device.attributes["resource.kubernetes.io"].?pcieRoot.orValue("pci0000:00")',
     'semver("1.2.3")',
     f"{_ATTRIBUTES}.index % 3",
@@ -156,12 +156,14 @@ def _request(chance: random.Random, traits: Traits, name: str) -> DeviceRequest:
 
 
 def _derived(chance: random.Random, traits: Traits) -> dict[str, str] | None:
-    if DERIVED not in traits or chance.random() < 0.3:
+    if DERIVED not in traits or chance.random() < 0.15:
         return None
     # A derived attribute may shadow one that the driver publishes.
     return {
-        name: DERIVATIONS[min(chance.randrange(len(DERIVATIONS)), chance.randrange(40))]
-        for name in (chance.choice((KIND, KIND, KIND, ROOT)),)
+        name: DERIVATIONS[
+            min(chance.randrange(len(DERIVATIONS)), chance.randrange(len(DERIVATIONS)))
+        ]
+        for name in (chance.choice((KIND, KIND, KIND, KIND, KIND, ROOT)),)
     }
 
 
@@ -194,7 +196,7 @@ def _constraint(chance: random.Random, traits: Traits, names: Sequence[str]) -> 
     if LISTS in traits:
         attributes += [LINKS] * 2
     if DERIVED in traits:
-        attributes += [KIND] * 3
+        attributes += [KIND] * 2
     attribute = chance.choice(attributes)
     kind = chance.choice((build.match, build.distinct))
     return kind(attribute, *_named(chance, names))

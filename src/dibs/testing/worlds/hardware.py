@@ -43,6 +43,8 @@ DRIVERS = ("gpu.example.com", "nic.example.com")
 ROOT = "resource.kubernetes.io/pcieRoot"
 LINKS = "example.com/links"
 MOST_DEVICES = 6
+# The compatibility groups of partitions.
+MODES = ((), ("mig",), ("mig",), ("vgpu",), ("mig", "vgpu"))
 # What a counter of bandwidth may be drawn by: a capacity of the device, or one that only the
 # request and the counter know.
 METERED = ("bandwidth", "gpu.example.com/bandwidth", "cores")
@@ -256,7 +258,9 @@ def _pool(
     sets: list[CounterSet] = []
     if COUNTERS in traits and chance.random() < 0.7:
         sets = [_card(chance, traits)]
-        parts = [[_partition(chance, traits, device) for device in part] for part in parts]
+        # Most cards have one mode; where there are several, they get in each other's way.
+        modes = MODES if GROUPS in traits and chance.random() < 0.5 else ((),)
+        parts = [[_partition(chance, traits, each, modes) for each in part] for part in parts]
     trouble = chance.random()
     if trouble < 0.05 and len(parts) == 2:
         parts[1].append(parts[0][0])
@@ -314,7 +318,9 @@ def _bandwidth(chance: random.Random) -> CapacityRequestPolicy | None:
     return CapacityRequestPolicy(default=default, valid_range=limits)
 
 
-def _partition(chance: random.Random, traits: Traits, device: Device) -> Device:
+def _partition(
+    chance: random.Random, traits: Traits, device: Device, modes: Sequence[tuple[str, ...]]
+) -> Device:
     if chance.random() < 0.2:
         return device
     share = build.draw("card", memory=chance.choice(("20Gi", "40Gi")), slices="1")
@@ -322,7 +328,5 @@ def _partition(chance: random.Random, traits: Traits, device: Device) -> Device:
         source = CounterSource(chance.choice(METERED))
         counters = {**share.counters, "bandwidth": CounterDraw(value_from=source)}
         share = msgspec.structs.replace(share, counters=counters)
-    if GROUPS in traits:
-        groups = chance.choice(((), ("mig",), ("mig",), ("vgpu",), ("mig", "vgpu")))
-        share = msgspec.structs.replace(share, compatibility_groups=groups)
+    share = msgspec.structs.replace(share, compatibility_groups=chance.choice(modes))
     return msgspec.structs.replace(device, consumes_counters=(share,))
