@@ -121,6 +121,12 @@ class Judge:
     claims: tuple[ResourceClaim, ...]
     held: Held
     features: Features
+    # With the defects of upstream 0.37 that conformance/differences.md lists.
+    as_upstream: bool = False
+
+    def takes_nothing(self, ask: Ask) -> bool:
+        """Admin access takes nothing from anyone (KEP-5018); upstream has it pay like others."""
+        return ask.is_admin and not self.as_upstream
 
     def is_selectable(self, ask: Ask, candidate: Candidate) -> bool:
         """Binding conditions, then CEL (class before request), then the device's own nodes."""
@@ -145,7 +151,7 @@ class Judge:
         if ask.is_admin:
             return True
         taken = candidate.key in self.held.whole or candidate.key in self.held.shared
-        return not taken and all(pick.ask.is_admin for pick in same)
+        return not taken and all(self.takes_nothing(pick.ask) for pick in same)
 
     def could_hold(self, ask: Ask, candidate: Candidate) -> bool:
         """Whether the device has what the ask wants of it when nothing is taken (KEP-5075)."""
@@ -185,12 +191,12 @@ class Judge:
 
     def has_left(self, ask: Ask, candidate: Candidate, picks: tuple[Pick, ...]) -> bool:
         """Whether the sums of all shares stay within the capacity; admin access adds to none."""
-        if not self.is_shareable(candidate) or ask.is_admin:
+        if not self.is_shareable(candidate) or self.takes_nothing(ask):
             return True
         for name, capacity in candidate.device.capacity.items():
             total = self.held.capacity.get((candidate.key, name), ZERO)
             for pick in picks:
-                if pick.candidate.key == candidate.key and not pick.ask.is_admin:
+                if pick.candidate.key == candidate.key and not self.takes_nothing(pick.ask):
                     total = total.plus(pick.consumed[name])
             total = total.plus(self._takes(capacity, ask.capacity.get(name)))
             if total > _total(capacity):
@@ -209,13 +215,13 @@ class Judge:
         is_metered = any(each.value_from for draw in draws for each in draw.counters.values())
         if is_metered and not gates:
             return False
-        if ask.is_admin:
+        if self.takes_nothing(ask):
             return True
         pool = self._pool(candidate)
         mine = [
             pick
             for pick in picks
-            if not pick.ask.is_admin and pick.candidate.key[:2] == candidate.key[:2]
+            if not self.takes_nothing(pick.ask) and pick.candidate.key[:2] == candidate.key[:2]
         ]
         new = Pick(ask, candidate, False, {})
         if not any(candidate.key == pick.candidate.key for pick in mine):

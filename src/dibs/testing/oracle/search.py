@@ -36,13 +36,15 @@ class _Draft:
 _TOO_MANY: Final = "too many results"
 
 
-def answer(question: Question, *, steps: int = 200_000) -> Answer:
+def answer(question: Question, *, steps: int = 200_000, as_upstream: bool = False) -> Answer:
     """Decide the question by trying everything in order.
 
     After `steps` recursive calls the outcome is `timeout`: this allocator is for small worlds.
+    `as_upstream` answers with the defects of upstream 0.37 (conformance/differences.md): where
+    upstream answers so, nothing else is between it and what is right.
     """
     try:
-        search = _prepare(question)
+        search = _prepare(question, as_upstream)
         draft = _Search(search.judge, search.wishes, steps).run()
         if draft is None or isinstance(draft, str):
             return Answer("refused")
@@ -63,12 +65,12 @@ class _Prepared:
     wishes: list[list[list[Ask]]]
 
 
-def _prepare(question: Question) -> _Prepared:
+def _prepare(question: Question, as_upstream: bool) -> _Prepared:
     """Resolve pools and asks. Raises Fatal, and _Refused for `All` over a pool in doubt."""
     features = question.features
     found = tuple(pools.resolve(question.node, question.slices, features))
     held = checks.held(question.allocated, features)
-    judge = Judge(question.node, found, question.claims, held, features)
+    judge = Judge(question.node, found, question.claims, held, features, as_upstream)
     classes = {each.metadata.name: each for each in question.classes}
     wanted = []
     for number, claim in enumerate(question.claims):
@@ -89,10 +91,8 @@ def _with_everything(ask: Ask, judge: Judge) -> Ask:
     for pool in judge.pools:
         if pool.fault:
             name = f"{pool.driver}/{pool.name}"
-            raise _Refused(
-                f"request {ask.name}: asks for all devices, but resource pool {name} "
-                f"is {pool.fault}"
-            )
+            text = f"request {ask.name}: asks for all devices, but pool {name} is {pool.fault}"
+            raise Fatal(text) if judge.as_upstream else _Refused(text)
         for candidate in pool.candidates:
             if judge.is_selectable(ask, candidate) and judge.could_hold(ask, candidate):
                 matching.append(candidate)
