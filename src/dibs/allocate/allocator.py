@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dibs.allocate import explain, problem, result, search
+from dibs.allocate import explain, problem, remembering, result, search
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Allocated, Failed, Outcome, Refused, TimedOut
 from dibs.allocate.problem import Problem
@@ -106,7 +106,8 @@ def _answer(
     if found.draft is None:
         return explain.refusal(posed, pools)
     allocations = result.of(found.draft, wishes, classes, node, options.share_id)
-    return Allocated(node.metadata.name, allocations, found.steps)
+    records = remembering.of(found.draft, wishes, allocations, posed.scene)
+    return Allocated(node.metadata.name, allocations, found.steps, records)
 
 
 def _unposed(node: Node, pools: Sequence[Pool], fault: PoolFault) -> Refused:

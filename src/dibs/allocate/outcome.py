@@ -14,6 +14,7 @@ from dibs.model.objects import AllocationResult
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Holder
 from dibs.supply.pools import PoolFault
+from dibs.supply.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,13 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """One allocation a claim, in the order the claims were given."""
+    """One allocation a claim, in the order the claims were given, and what it draws from counters:
+    to be kept on the claim, so that nobody has to guess it later (designs/031)."""
 
     node: str
     allocations: tuple[AllocationResult, ...]
     steps: int = 0
+    records: tuple[tuple[Record, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
