@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dibs.allocate import amounts
 from dibs.allocate.draft import NO_AMOUNTS, Amounts
 from dibs.model.objects import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from dibs.values.quantity import Quantity
@@ -34,11 +35,12 @@ def consumption(
     taken: dict[str, Quantity] = {}
     for name, capacity in capacities.items():
         value = capacity.value if capacity.value is not None else ZERO
-        amount = _amount(value, capacity.request_policy, wanted.get(name), in_milli)
-        if why := _broken_policy(name, capacity.request_policy, amount, in_milli):
-            return NO_AMOUNTS, why
+        policy, asked = capacity.request_policy, wanted.get(name)
+        amount = _amount(value, policy, asked, in_milli)
+        if why := _broken_policy(policy, amount, in_milli):
+            return NO_AMOUNTS, f"{name}: {why}, {amounts.wanted(amount, asked, policy)}"
         if amount > value:
-            return NO_AMOUNTS, f"{name} is {value}, {amount} wanted"
+            return NO_AMOUNTS, f"{name} is {value}, {amounts.wanted(amount, asked, policy)}"
         taken[name] = amount
     return taken, ""
 
@@ -109,22 +111,20 @@ def _rounded(limits: CapacityRequestPolicyRange, wanted: Quantity, in_milli: boo
     return Quantity.of(units // 1000 if in_milli else units, limits.step.format)
 
 
-def _broken_policy(
-    name: str, policy: CapacityRequestPolicy | None, amount: Quantity, in_milli: bool
-) -> str:
+def _broken_policy(policy: CapacityRequestPolicy | None, amount: Quantity, in_milli: bool) -> str:
     # The default is valid by definition, whatever the list or range says.
     if policy is None or amount == policy.default:
         return ""
     if policy.valid_range is not None:
         limits = policy.valid_range
         if limits.max is not None and amount > limits.max:
-            return f"{name}: at most {limits.max} a share, {amount} wanted"
+            return f"at most {limits.max} a share"
         if limits.min is not None and amount < limits.min:
-            return f"{name}: at least {limits.min} a share, {amount} wanted"
+            return f"at least {limits.min} a share"
         if limits.step is not None and not _is_aligned(limits, amount, in_milli):
-            return f"{name}: only in steps of {limits.step}, {amount} wanted"
+            return f"only in steps of {limits.step}"
     elif policy.valid_values and amount not in policy.valid_values:
-        return f"{name}: at most {max(policy.valid_values)} a share, {amount} wanted"
+        return f"at most {max(policy.valid_values)} a share"
     return ""
 
 

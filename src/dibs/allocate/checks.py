@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dibs.allocate import capacity, constraints, counters, groups, overlaps
+from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
@@ -20,7 +20,6 @@ from dibs.supply import pools, taints
 from dibs.supply.features import Features
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
-from dibs.values.quantity import Quantity
 
 # What kubelet declares in node.status.declaredFeatures when it can leave operations out (KEP-5945).
 SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
@@ -129,17 +128,11 @@ def left_over(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
         return None
     shares = scene.ledger.held(candidate.id).shares
     total = candidate.device.capacity[name].value
-    text = f"{name}: {room[name]} of {total} left, {_amount_text(ask, name, wanted[name])}"
-    by = ", ".join(dict.fromkeys(share.claim for share in shares))
+    policy = candidate.device.capacity[name].request_policy
+    amount = amounts.wanted(wanted[name], ask.capacity.get(name), policy)
+    text = f"{name}: {room[name]} of {total} left, {amount}"
+    by = amounts.taken_by(name, shares)
     return Reason("capacity", f"{text}; shared by {by}" if by else text, shares[0] if by else None)
-
-
-def _amount_text(ask: Ask, name: str, amount: Quantity) -> str:
-    """What is wanted, and what was asked where the device's policy made another amount of it."""
-    asked = ask.capacity.get(name)
-    if asked is None:
-        return f"{amount} wanted by default"
-    return f"{amount} wanted" if asked == amount else f"{amount} wanted ({asked} asked)"
 
 
 def skippable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
