@@ -22,9 +22,11 @@ import yaml
 from dibs.model import codec
 from dibs.model.core import (
     Container,
+    ContainerResourceClaim,
     Node,
     Pod,
     PodResourceClaim,
+    PodSchedulingGroup,
     PodSpec,
     PodStatus,
     PodToleration,
@@ -168,7 +170,8 @@ def pod(name: str, about: Mapping[str, Any]) -> Pod:
     entries += [
         PodResourceClaim(name=n, resource_claim_template_name=n) for n in about.get("templates", ())
     ]
-    limits = {key: Quantity.parse(str(value)) for key, value in about.get("limits", {}).items()}
+    limits, of_pod = amounts(about.get("limits", {})), amounts(about.get("pod_limits", {}))
+    uses = tuple(ContainerResourceClaim(name=each) for each in about.get("uses", ()))
     return Pod(
         metadata=ObjectMeta(
             name=name,
@@ -183,7 +186,13 @@ def pod(name: str, about: Mapping[str, Any]) -> Pod:
             tolerations=tuple(
                 PodToleration(key=key, operator="Exists") for key in about.get("tolerates", ())
             ),
-            containers=(Container(name="main", resources=ResourceRequirements(limits=limits)),),
+            containers=(
+                Container(name="main", resources=ResourceRequirements(limits=limits, claims=uses)),
+            ),
+            resources=ResourceRequirements(limits=of_pod) if of_pod else None,
+            scheduling_group=PodSchedulingGroup(pod_group_name=about["group"])
+            if "group" in about
+            else None,
             resource_claims=tuple(entries),
             rest={"schedulingGates": [{"name": n} for n in about["gates"]]}
             if "gates" in about
@@ -191,3 +200,7 @@ def pod(name: str, about: Mapping[str, Any]) -> Pod:
         ),
         status=PodStatus(phase=about.get("phase", "")),
     )
+
+
+def amounts(written: Mapping[str, Any]) -> dict[str, Quantity]:
+    return {name: Quantity.parse(str(value)) for name, value in written.items()}

@@ -7,7 +7,7 @@ for which nothing is known of the node (no Spare) is not judged.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dibs.allocate.draft import Draft
@@ -20,18 +20,24 @@ from dibs.values.quantity import Quantity
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Least:
-    """One resource: the least of it that one device of an ask draws, where that is something."""
+    """One resource: the least of it that so many devices of an ask draw, by their number."""
 
     name: str
     spare: Spare
-    amounts: Mapping[Ask, Quantity]
+    amounts: Mapping[Ask, Sequence[Quantity]]
 
-    def is_overdrawn(self, draft: Draft, wanted: Sequence[tuple[Ask, int]]) -> bool:
-        """Whether the cheapest way to fill what is wanted is too much."""
-        total = self.spare.drawn(draft.picks).get(self.name, ZERO)
+    def total(self, wanted: Iterable[tuple[Ask, int]]) -> Quantity:
+        """The cheapest way to have all that is wanted."""
+        total = ZERO
         for ask, count in wanted:
-            total = total.plus(self.amounts.get(ask, ZERO).times(Quantity.of(count)))
-        return total > self.spare.rooms[self.name].left
+            # An ask takes no device twice, and asks that take the same ones only draw more.
+            if sums := self.amounts.get(ask):
+                total = total.plus(sums[min(count, len(sums) - 1)])
+        return total
+
+    def is_overdrawn(self, draft: Draft, wanted: Iterable[tuple[Ask, int]]) -> bool:
+        drawn = self.spare.drawn(draft.picks).get(self.name, ZERO)
+        return drawn.plus(self.total(wanted)) > self.spare.rooms[self.name].left
 
 
 def least(problem: Problem, good: Mapping[Ask, int]) -> tuple[Least, ...]:
@@ -41,12 +47,8 @@ def least(problem: Problem, good: Mapping[Ask, int]) -> tuple[Least, ...]:
         return ()
     found = []
     for name in spare.rooms:
-        amounts = {
-            ask: amount
-            for ask in problem.asks
-            if (amount := _cheapest(problem, ask, good[ask], name)) > ZERO
-        }
-        if amounts:
+        amounts = {ask: _sums(problem, ask, good[ask], name) for ask in problem.asks}
+        if any(sums[-1] > ZERO for sums in amounts.values()):
             found.append(Least(name, spare, amounts))
     return tuple(found)
 
@@ -86,21 +88,23 @@ def note(problem: Problem, wanted: Sequence[tuple[Ask, int]]) -> str:
         for ask in problem.asks
     }
     for each in least(problem, good):
-        total = ZERO
-        for ask, count in wanted:
-            total = total.plus(each.amounts.get(ask, ZERO).times(Quantity.of(count)))
+        total = each.total(wanted)
         room = each.spare.rooms[each.name]
         if total > room.left:
             return f"together they draw at least {total} of {each.name}, {room}"
     return ""
 
 
-def _cheapest(problem: Problem, ask: Ask, places: int, name: str) -> Quantity:
-    cheapest: Quantity | None = None
+def _sums(problem: Problem, ask: Ask, places: int, name: str) -> Sequence[Quantity]:
+    """What no, one, two … of the devices that draw least draw together, as far as wanted."""
+    amounts: list[Quantity] = []
     while places:
         place = (places & -places).bit_length() - 1
         places &= places - 1
-        amount = problem.scene.natives(ask, problem.candidates[place]).get(name, ZERO)
-        if cheapest is None or amount < cheapest:
-            cheapest = amount
-    return cheapest if cheapest is not None else ZERO
+        drawn = problem.scene.natives(ask, problem.candidates[place])
+        amounts.append(drawn.get(name, ZERO))
+    amounts.sort()
+    sums = [ZERO]
+    for amount in amounts[: problem.needs[ask]]:
+        sums.append(sums[-1].plus(amount))
+    return sums

@@ -8,7 +8,7 @@ Which devices is decided in `allocate`, as for any claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dibs.model.core import Container, ContainerExtendedResourceRequest, Node, Pod
@@ -101,15 +101,12 @@ def objection(
     return None
 
 
-def for_node(
-    pod: Pod, asked: Mapping[str, int], node: Node, snapshot: Snapshot
-) -> Special | Objection | None:
-    """The claim for what this node would give through devices; None where it gives nothing so."""
-    through_devices = {
-        name: snapshot.served[name]
-        for name in asked
-        if name in snapshot.served and not is_plugged(name, node)
-    }
+def special(pod: Pod, asked: Iterable[str], snapshot: Snapshot) -> Special | Objection | None:
+    """The claim for those names that a class serves; None when that is none of them.
+
+    `asked` are the names that the node has no device plugin for.
+    """
+    through_devices = {name: snapshot.served[name] for name in asked if name in snapshot.served}
     if not through_devices:
         return None
     requests: list[DeviceRequest] = []

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, assert_never
 
 import msgspec
 
 from dibs.allocate import allocator
 from dibs.allocate.outcome import Allocated, DeviceNo, Failed, Refused, TimedOut
+from dibs.allocate.spare import Spare
 from dibs.model.core import Node, Pod
 from dibs.model.objects import AllocationResult, ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import extended, footprint, nodes, writes
+from dibs.schedule import extended, footprint, natives, nodes, writes
 from dibs.schedule.extended import Special
+from dibs.schedule.footprint import Amounts
+from dibs.schedule.natives import Needs
 from dibs.schedule.plan import (
     Broken,
     ClaimUse,
@@ -33,6 +36,9 @@ from dibs.schedule.plan import (
 )
 from dibs.schedule.snapshot import Key, key_of
 from dibs.schedule.state import Remembered, State
+from dibs.supply.records import Record
+
+Drawn = tuple[Record, ...]
 
 
 def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse, ...]) -> Decision:
@@ -45,6 +51,8 @@ def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse,
     ]
     if unknown:
         return Waits(subject, uses, tuple(unknown))
+    if pod is not None and (against := natives.shared(pod, uses, state)):
+        return Waits(subject, uses, (against,))
     if not state.nodes:
         return Waits(subject, uses, (no_nodes(state),))
     answers: dict[str, NodeAnswer] = {}
@@ -55,7 +63,8 @@ def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse,
             case Allocated():
                 assert wish is not None
                 placed = settled(uses, wish, outcome, pod)
-                return Placed(subject, name, placed, answers, outcome)
+                drawn = natives.statuses(pod, placed, state) if pod is not None else ()
+                return Placed(subject, name, placed, answers, outcome, drawn)
             case Failed():
                 return Broken(subject, name, outcome, uses)
             case Refused() | TimedOut() | Objection():
@@ -74,12 +83,8 @@ class Wish:
 
     claims: tuple[ResourceClaim, ...]
     special: Special | None
+    containers: tuple[int, ...]  # how many of them refer to each claim
     text: str
-
-    @classmethod
-    def of(cls, claims: tuple[ResourceClaim, ...], special: Special | None = None) -> Wish:
-        everything = (*claims, special.claim) if special is not None else claims
-        return cls(everything, special, repr([claim.spec.devices for claim in everything]))
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -99,10 +104,13 @@ class Question:
     open_claims: tuple[ResourceClaim, ...]
     pinned: tuple[ResourceClaim, ...]
     named: Mapping[str, int]
-    plain: Wish
+    uses: tuple[ClaimUse, ...]
+    needs: Needs
+    # The wishes by what they have of `special`, each worked out once.
+    wishes: dict[tuple[str, ...], Wish | Objection] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, state: State, pod: Pod | None, uses: Iterable[ClaimUse]) -> Question:
+    def of(cls, state: State, pod: Pod | None, uses: tuple[ClaimUse, ...]) -> Question:
         # Two entries of a Pod may name the same claim: it is asked for once.
         claims = {key_of(use.claim.metadata): use.claim for use in uses}.values()
         open_claims = tuple(claim for claim in claims if claim.status.allocation is None)
@@ -112,16 +120,29 @@ class Question:
             open_claims,
             tuple(claim for claim in claims if claim.status.allocation is not None),
             extended.wanted(pod) if pod else {},
-            Wish.of(open_claims),
+            uses,
+            Needs.of(pod, uses, state),
         )
 
     def wish(self, node: Node) -> Wish | Objection:
-        if not self.named or self.pod is None:
-            return self.plain
-        special = extended.for_node(self.pod, self.named, node, self.state.snapshot)
+        """What is wanted of this node; nodes without device plugins are all asked for the same."""
+        names = tuple(name for name in self.named if not extended.is_plugged(name, node))
+        if names not in self.wishes:
+            self.wishes[names] = self.wish_with(names)
+        return self.wishes[names]
+
+    def wish_with(self, names: Iterable[str]) -> Wish | Objection:
+        special = extended.special(self.pod, names, self.state.snapshot) if self.pod else None
         if isinstance(special, Objection):
             return special
-        return Wish.of(self.open_claims, special) if special is not None else self.plain
+        claims = (*self.open_claims, special.claim) if special is not None else self.open_claims
+        mappings = special.mappings if special is not None else ()
+        counts: tuple[int, ...] = ()
+        text = repr([claim.spec.devices for claim in claims])
+        if self.state.natives:
+            counts = natives.referring(self.pod, claims, self.uses, mappings)
+            text = f"{text} {counts} {self.needs}"
+        return Wish(claims, special, counts, text)
 
     def put(self, name: str) -> Answer:
         """Ask one node, as things stand, and remember a no."""
@@ -133,19 +154,24 @@ class Question:
             return Answer(against)
         if isinstance(wish, Objection):
             return Answer(wish)
-        outcome = ask(self.state, node, wish.claims)
+        spare = natives.spare(self.needs, node, self.state, wish.containers)
+        outcome = ask(self.state, node, wish.claims, spare)
         if isinstance(outcome, Refused):
-            noes = self.state.noes
-            noes[name, wish.text] = Remembered(self.state.ledger, wish.keys, outcome)
+            known = Remembered(self.state.ledger, self.used(name), wish.keys, outcome)
+            self.state.noes[name, wish.text] = known
         return Answer(outcome, wish)
+
+    def used(self, node: str) -> Amounts:
+        return self.state.used.get(node, footprint.NOTHING)
 
     def objection(self, node: Node) -> Objection | None:
         """Why the Pod may not go there, whatever devices there are."""
-        used = self.state.used.get(node.metadata.name, footprint.NOTHING)
+        used = self.used(node.metadata.name)
         return (
             (nodes.objection(self.pod, node) if self.pod else None)
             or nodes.pinned_elsewhere(self.pinned, node)
             or extended.objection(self.named, node, used, self.state.snapshot.served)
+            or natives.objection(self.needs, node, self.state)
         )
 
     def again(self, name: str, answer: NodeAnswer, wish: Wish | None) -> NodeAnswer:
@@ -156,7 +182,8 @@ class Question:
             return against
         assert wish is not None, "a refusal is of a wish"
         known = self.state.noes[name, wish.text]
-        if known.ledger is self.state.ledger:
+        is_same = known.used is self.used(name) or not self.state.natives
+        if known.ledger is self.state.ledger and is_same:
             return renamed(known, wish.keys)
         del self.state.noes[name, wish.text]
         fresh = self.put(name).outcome
@@ -211,7 +238,7 @@ def free_devices(state: State, node: Node) -> int:
 
 
 def ask(
-    state: State, node: Node, open_claims: Sequence[ResourceClaim]
+    state: State, node: Node, open_claims: Sequence[ResourceClaim], spare: Spare | None = None
 ) -> Allocated | Refused | Failed | TimedOut:
     """Put the question of the devices to one node, as things stand."""
     return allocator.allocate(
@@ -222,6 +249,7 @@ def ask(
         state.snapshot.classes,
         allocator.Options(order=state.options.order),
         state.answers,
+        spare,
     )
 
 
@@ -239,7 +267,12 @@ def settled(
     uses: Iterable[ClaimUse], wish: Wish, outcome: Allocated, pod: Pod | None
 ) -> tuple[ClaimUse, ...]:
     """The claims as they are written after the decision: allocated, protected, reserved."""
-    given = dict(zip(wish.keys, outcome.allocations, strict=True))
+    given = {
+        key: (allocation, drawn)
+        for key, allocation, drawn in zip(
+            wish.keys, outcome.allocations, outcome.records, strict=True
+        )
+    }
     everything = tuple(uses)
     if wish.special is not None:
         special = ClaimUse("", wish.special.claim, is_new=True, mappings=wish.special.mappings)
@@ -247,12 +280,16 @@ def settled(
     return tuple(settle(use, given, pod) for use in everything)
 
 
-def settle(use: ClaimUse, given: Mapping[Key, AllocationResult], pod: Pod | None) -> ClaimUse:
+def settle(
+    use: ClaimUse, given: Mapping[Key, tuple[AllocationResult, Drawn]], pod: Pod | None
+) -> ClaimUse:
     claim, is_fresh = use.claim, False
-    allocation = given.get(key_of(claim.metadata))
-    if allocation is not None:
+    found = given.get(key_of(claim.metadata))
+    if found is not None:
+        allocation, drawn = found
         status = msgspec.structs.replace(claim.status, allocation=allocation)
-        claim = msgspec.structs.replace(writes.protected(claim), status=status)
+        claim = writes.remembering(writes.protected(claim), drawn)
+        claim = msgspec.structs.replace(claim, status=status)
         is_fresh = True
     if pod is not None:
         claim = writes.reserved(claim, pod, use.group)

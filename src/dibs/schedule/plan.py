@@ -151,8 +151,11 @@ class CreateClaim:
 
 @dataclass(frozen=True, slots=True)
 class WriteAllocation:
+    """`drawn` is the annotation that says what it draws from counters; "" for nothing."""
+
     claim: Key
     allocation: AllocationResult
+    drawn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

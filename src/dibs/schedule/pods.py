@@ -180,13 +180,14 @@ def unserved(pod: Pod, where: Node | None, snapshot: Snapshot) -> list[Objection
     """What a container asks for by name, and nobody makes the claim for (KEP-5004)."""
     if where is None or pod.status.extended_resource_claim_status is not None:
         return []
-    special = extended.for_node(pod, extended.wanted(pod), where, snapshot)
+    names = [name for name in extended.wanted(pod) if not extended.is_plugged(name, where)]
+    special = extended.special(pod, names, snapshot)
     if not isinstance(special, extended.Special):
         return []
-    names = ", ".join(dict.fromkeys(each.resource_name for each in special.mappings))
+    served = ", ".join(dict.fromkeys(each.resource_name for each in special.mappings))
     text = (
         f"spec.nodeName is set to {where.metadata.name}, so the scheduler passes the Pod by and "
-        f"nobody makes its claim for {names}"
+        f"nobody makes its claim for {served}"
     )
     remedy = f"drop nodeName and set nodeSelector kubernetes.io/hostname: {where.metadata.name}"
     return [Objection("node name", text, remedy)]

@@ -14,10 +14,12 @@ from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Refused
 from dibs.allocate.selecting import Answers
 from dibs.model.core import Node
+from dibs.model.objects import Device
 from dibs.schedule import footprint
 from dibs.schedule.footprint import Amounts
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.supply.features import ALL, Features
+from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Supply
 
@@ -39,9 +41,10 @@ DEFAULTS = Options()
 
 
 class Remembered(NamedTuple):
-    """A no: on what ledger it was said, and for which claims."""
+    """A no: on what ledger it was said, beside which Pods, and for which claims."""
 
     ledger: Ledger
+    used: Amounts
     claims: tuple[Key, ...]
     refused: Refused
 
@@ -59,6 +62,9 @@ class State:
     answers: Answers
     # What the Pods on each node take of what it counts itself.
     used: Mapping[str, Amounts] = field(default_factory=dict)
+    # The devices that draw from it too, and what they draw: cpu, memory (KEP-5517).
+    drawing: Mapping[DeviceId, Device] = field(default_factory=dict)
+    natives: frozenset[str] = frozenset()
     noes: dict[tuple[str, str], Remembered] = field(default_factory=dict)
 
     @classmethod
@@ -66,7 +72,11 @@ class State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
         used = footprint.by_node(snapshot.pods.values())
-        return cls(snapshot, options, supply, ledger, Answers(), used)
+        drawing = natively_drawing(supply)
+        natives = frozenset(
+            name for device in drawing.values() for name in device.node_allocatable_resources
+        )
+        return cls(snapshot, options, supply, ledger, Answers(), used, drawing, natives)
 
     @property
     def nodes(self) -> Mapping[str, Node]:
@@ -74,3 +84,14 @@ class State:
         if not only:
             return self.snapshot.nodes
         return {only: self.snapshot.nodes[only]} if only in self.snapshot.nodes else {}
+
+
+def natively_drawing(supply: Supply) -> Mapping[DeviceId, Device]:
+    """By the newest slice of each pool."""
+    found: dict[DeviceId, Device] = {}
+    for listings in supply.by_pool.values():
+        for listing in sorted(listings, key=lambda each: each.generation):
+            for candidate in listing.candidates:
+                if candidate.device.node_allocatable_resources:
+                    found[candidate.id] = candidate.device
+    return found

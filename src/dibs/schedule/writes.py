@@ -1,11 +1,12 @@
 """What follows from a decision: the objects as they are written, the writes, the next state.
 
-Nothing is written here. The order of writes is that of kube-scheduler: a claim's finalizer and
-allocation, its reservation, then the Pod.
+Nothing is written here. The order of writes is that of kube-scheduler: a claim's finalizer, its
+allocation with the record of what it draws, its reservation, then the Pod.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -29,6 +30,8 @@ from dibs.schedule.plan import (
 )
 from dibs.schedule.snapshot import Key, key_of
 from dibs.schedule.state import State
+from dibs.supply import records
+from dibs.supply.records import Record
 
 
 def protected(claim: ResourceClaim) -> ResourceClaim:
@@ -37,6 +40,16 @@ def protected(claim: ResourceClaim) -> ResourceClaim:
         return claim
     finalizers = (*claim.metadata.finalizers, pod_claims.FINALIZER)
     metadata = msgspec.structs.replace(claim.metadata, finalizers=finalizers)
+    return msgspec.structs.replace(claim, metadata=metadata)
+
+
+def remembering(claim: ResourceClaim, drawn: Sequence[Record]) -> ResourceClaim:
+    """With the record of what its devices draw from counters, and no older one (designs/031)."""
+    known = dict(claim.metadata.annotations)
+    known.pop(records.ANNOTATION, None)
+    if drawn:
+        known[records.ANNOTATION] = records.text_of(drawn)
+    metadata = msgspec.structs.replace(claim.metadata, annotations=known)
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
@@ -64,7 +77,8 @@ def of(decision: Decision, before: State) -> list[Write]:
         key = key_of(use.claim.metadata)
         allocation = use.claim.status.allocation
         if use.is_fresh and allocation is not None and key not in seen:
-            writes.append(WriteAllocation(key, allocation))
+            drawn = use.claim.metadata.annotations.get(records.ANNOTATION, "")
+            writes.append(WriteAllocation(key, allocation, drawn))
         old = before.snapshot.claims.get(key)
         known = old.status.reserved_for if old is not None else ()
         if key not in seen:
@@ -106,6 +120,7 @@ def bound(pod: Pod, decision: Placed) -> Pod:
 
 
 def unallocated(claim: ResourceClaim) -> ResourceClaim:
+    claim = remembering(claim, ())
     finalizers = tuple(f for f in claim.metadata.finalizers if f != pod_claims.FINALIZER)
     metadata = msgspec.structs.replace(claim.metadata, finalizers=finalizers)
     return ResourceClaim(metadata=metadata, spec=claim.spec)
