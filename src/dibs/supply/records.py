@@ -63,9 +63,9 @@ def _tree(record: Record) -> dict[str, object]:
     }
     if record.share is not None:
         tree["shareID"] = record.share
-    names = {counter.set for counter in (*record.once, *record.each)}
-    names |= {owner.name for owner in record.groups}
-    tree["counterSets"] = {name: _set_tree(record, name) for name in sorted(names)}
+    names = [counter.set for counter in (*record.once, *record.each)]
+    names += [owner.name for owner in record.groups]
+    tree["counterSets"] = {name: _set_tree(record, name) for name in dict.fromkeys(names)}
     return tree
 
 
@@ -80,11 +80,7 @@ def _set_tree(record: Record, name: str) -> dict[str, object]:
 
 
 def _amounts_tree(amounts: Amounts, name: str) -> dict[str, str]:
-    return {
-        counter.name: str(amount)
-        for counter, amount in sorted(amounts.items())
-        if counter.set == name
-    }
+    return {counter.name: str(amount) for counter, amount in amounts.items() if counter.set == name}
 
 
 def _pool(device: DeviceId) -> PoolId:
