@@ -22,7 +22,7 @@ settings.register_profile(
 )
 settings.register_profile(
     "long",
-    max_examples=600,
+    max_examples=400,
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -6,6 +6,7 @@ the allocator and the oracle can be wrong without this file being so.
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from dibs.model.objects import (
 )
 from dibs.supply.features import ALL
 from dibs.testing import engine, oracle
-from dibs.testing.question import Answer, Question
+from dibs.testing.question import Answer, Question, tree
 from dibs.testing.strategies import worlds
 from dibs.testing.worlds import EVERY_TRAIT, World
 from dibs.values.quantity import Quantity
@@ -113,7 +114,8 @@ def test_first_fit_is_the_oracles_with_every_feature(world: World) -> None:
 def agree(question: Question) -> None:
     mine, right = engine.answer(question), oracle.answer(question)
     note(f"{question.id}: {mine.message or mine.outcome} / {right.message or right.outcome}")
-    assert mine == right
+    # What is shown can be asked again with `dibs conform`.
+    assert mine == right, json.dumps(tree(question))
 
 
 # --- the same again ----------------------------------------------------------------------------
