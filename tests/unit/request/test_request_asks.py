@@ -18,8 +18,8 @@ from dibs.model.objects import (
 )
 from dibs.request import asks
 from dibs.request.asks import Ask, Unreadable
-from dibs.testing import builders as b
 from dibs.supply.features import Features
+from dibs.testing import builders as b
 from dibs.values.mistake import Mistake
 
 CLASSES = {"gpu": b.device_class("gpu", "device.driver == 'x'", "true")}

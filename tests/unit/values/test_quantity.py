@@ -274,7 +274,8 @@ def test_a_quantity_never_changes() -> None:
 @pytest.mark.parametrize(
     ("left", "right", "product"),
     [("2", "500m", "1"), ("3Gi", "2", "6Gi"), ("1n", "500m", "1n"), ("-1n", "500m", "-1n"),
-     ("0", "7", "0"), ("9223372036854775807", "2", "18446744073709551614"), ("1.5", "1.5", "2250m")],
+     ("0", "7", "0"), ("9223372036854775807", "2", "18446744073709551614"),
+     ("1.5", "1.5", "2250m")],
 )  # fmt: skip
 def test_products(left: str, right: str, product: str) -> None:
     found = Quantity.parse(left).times(Quantity.parse(right))
