@@ -62,10 +62,16 @@ def _rule(asked: Quantity, policy: CapacityRequestPolicy) -> str:
             return f"at least {limits.min}"
         if limits.step is None:
             return ""
-        least = f" from {limits.min}" if limits.min is not None and limits.min.sign() else ""
+        least = "" if _is_multiple(limits.min, limits.step) else f" from {limits.min}"
         return f"in steps of {limits.step}{least}"
     if policy.valid_values:
         values = [str(value) for value in policy.valid_values]
         more = " …" if len(values) > SHOWN else ""
         return f"which can be {', '.join(values[:SHOWN])}{more}"
     return ""
+
+
+def _is_multiple(least: Quantity | None, step: Quantity) -> bool:
+    """Whether the steps can be counted from zero, as a reader does."""
+    low, by = (least or ZERO).exact_milli(), step.exact_milli()
+    return low is not None and by is not None and by > 0 and low % by == 0

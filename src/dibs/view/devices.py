@@ -18,12 +18,12 @@ from dibs.model.objects import Device, ResourceClaim
 from dibs.schedule import claims as pod_claims
 from dibs.schedule import ids
 from dibs.schedule.snapshot import Key, Snapshot
-from dibs.supply import node_selectors, taints
+from dibs.supply import node_selectors
 from dibs.supply.identity import NO_GROUPS, CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Ledger
 from dibs.supply.pools import Candidate, Pool, Supply
 from dibs.values.quantity import Quantity
-from dibs.view import words
+from dibs.view import binding, rules, words
 from dibs.view.table import Row, Table
 from dibs.view.tree import Tone
 
@@ -137,26 +137,26 @@ def uses_of(
     holding = ledger.held(candidate.id)
     node = node_of(candidate)
     for holder in holding.whole:
-        note = taint_note(candidate)
+        note = taint_note(candidate, snapshot)
         if len(holding.whole) > 1:
             note = "; ".join(filter(None, [f"held by {len(holding.whole)} claims at once", note]))
         yield use(node, candidate, "held", note, holder, snapshot)
     for holder in holding.shares:
-        yield use(node, candidate, "shared", taint_note(candidate), holder, snapshot)
+        yield use(node, candidate, "shared", taint_note(candidate, snapshot), holder, snapshot)
     for holder in holding.watchers:
         yield use(node, candidate, "watched", "admin access", holder, snapshot)
     if holding.shares and (rest := remaining(candidate, holding.consumed)):
         yield Use(node, candidate.id, "left", rest, candidate.device)
     if holding.is_free:
-        state, note = idle_state(candidate, shelf)
+        state, note = idle_state(candidate, shelf, snapshot)
         yield Use(node, candidate.id, state, note, candidate.device)
 
 
-def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
+def idle_state(candidate: Candidate, shelf: Shelf, snapshot: Snapshot) -> tuple[str, str]:
     if shelf.fault:
         return "unusable", shelf.fault
     if candidate.blocking:
-        return "tainted", taint_note(candidate)
+        return "tainted", taint_note(candidate, snapshot)
     if owner := groups.clash(candidate, shelf.modes):
         return (
             "blocked",
@@ -170,8 +170,11 @@ def idle_state(candidate: Candidate, shelf: Shelf) -> tuple[str, str]:
     return "free", ""
 
 
-def taint_note(candidate: Candidate) -> str:
-    return ", ".join(f"taint {taints.text_of(taint)}" for taint in candidate.blocking)
+def taint_note(candidate: Candidate, snapshot: Snapshot) -> str:
+    return ", ".join(
+        f"taint {rules.text_of(taint, candidate.id, snapshot.rules)}"
+        for taint in candidate.blocking
+    )
 
 
 def remaining(candidate: Candidate, consumed: Mapping[str, Quantity]) -> str:
@@ -206,8 +209,10 @@ def use(
     node: str, candidate: Candidate, state: str, note: str, holder: Holder, snapshot: Snapshot
 ) -> Use:
     pods, containers = consumers(holder, snapshot)
+    told = [note, awaited(candidate.id, holder, snapshot)]
     if not pods and state in ("held", "shared"):
-        note = "; ".join(filter(None, [note, "no Pod uses it"]))
+        told.append("no Pod uses it")
+    note = "; ".join(filter(None, told))
     return Use(
         node,
         candidate.id,
@@ -221,6 +226,17 @@ def use(
         pods,
         containers,
     )
+
+
+def awaited(device: DeviceId, holder: Holder, snapshot: Snapshot) -> str:
+    """Which binding conditions the Pod of this holder still waits for."""
+    claim = snapshot.claims.get(key(holder.claim))
+    allocation = claim.status.allocation if claim is not None else None
+    for result in allocation.devices.results if allocation is not None else ():
+        if DeviceId(result.driver, result.pool, result.device) == device:
+            if claim is not None and result.request == holder.request:
+                return binding.text_of(binding.wait(claim, result))
+    return ""
 
 
 def consumers(holder: Holder, snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:

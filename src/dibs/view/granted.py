@@ -6,11 +6,12 @@ prioritized list, what was against the earlier alternatives. It explains, and de
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from dibs.allocate import amounts
 from dibs.allocate.outcome import Refused
 from dibs.model.objects import (
     DeviceRequest,
@@ -28,9 +29,11 @@ from dibs.schedule.snapshot import Snapshot, key_of
 from dibs.schedule.state import State
 from dibs.supply import node_selectors, taints
 from dibs.supply.identity import DeviceId
+from dibs.supply.ledger import Holder
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
-from dibs.view import devices, refusals, words
+from dibs.values.quantity import Quantity
+from dibs.view import binding, devices, refusals, rules, words
 from dibs.view.tree import Tree
 
 
@@ -48,14 +51,19 @@ class Grant:
     """One device of an allocation. `candidate` is None when it isn't published any more.
 
     `sharers` are other claims that have a grip on it, `taint` one that came since and that the
-    claim does not tolerate.
+    claim does not tolerate, `rule` who put it there. `wanted` is what the request asks of its
+    capacities, `held` what all shares together have of them; `wait` what binding still waits for.
     """
 
     result: DeviceRequestAllocationResult
     candidate: Candidate | None
     matches: tuple[Match, ...]
-    sharers: tuple[str, ...] = ()
+    sharers: tuple[Holder, ...] = ()
     taint: DeviceTaint | None = None
+    rule: str = ""
+    wanted: Mapping[str, Quantity] = field(default_factory=dict)
+    held: Mapping[str, Quantity] = field(default_factory=dict)
+    wait: binding.Wait = binding.READY
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +97,27 @@ def grants(claim: ResourceClaim, state: State) -> tuple[Grant, ...]:
     for result in allocation.devices.results:
         id_ = DeviceId(result.driver, result.pool, result.device)
         candidate = published.get(id_)
+        blocking = candidate.blocking if candidate else ()
+        taint = taints.first_untolerated(blocking, result.tolerations)
         found.append(
             Grant(
                 result,
                 candidate,
                 tuple(matched(claim, result.request, candidate, state.snapshot)),
-                sharers_of(id_, claim, state),
-                taints.first_untolerated(candidate.blocking, result.tolerations)
-                if candidate
-                else None,
+                sharers=sharers_of(id_, claim, state),
+                taint=taint,
+                rule=rules.origin(taint, id_, state.snapshot.rules) if taint else "",
+                wanted=asked(claim, result.request),
+                held=state.ledger.held(id_).consumed,
+                wait=binding.wait(claim, result),
             )
         )
     return tuple(found)
 
 
-def sharers_of(device: DeviceId, claim: ResourceClaim, state: State) -> tuple[str, ...]:
+def sharers_of(device: DeviceId, claim: ResourceClaim, state: State) -> tuple[Holder, ...]:
     own = str(key_of(claim.metadata))
-    holders = (holder.claim for holder in state.ledger.held(device).holders)
-    return tuple(dict.fromkeys(holder for holder in holders if holder != own))
+    return tuple(each for each in state.ledger.held(device).holders if each.claim != own)
 
 
 def matched(
@@ -130,20 +141,30 @@ def conditions(
     claim: ResourceClaim, request: str, snapshot: Snapshot
 ) -> Iterator[tuple[str, DeviceSelector]]:
     """The selectors of the request's class, then its own: all of them had to be true."""
+    for wish in wishes(claim, request):
+        device_class = snapshot.classes.get(wish.device_class_name)
+        for selector in device_class.spec.selectors if device_class else ():
+            yield f"class {wish.device_class_name}", selector
+        for selector in wish.selectors:
+            yield f"request {request}", selector
+
+
+def asked(claim: ResourceClaim, request: str) -> Mapping[str, Quantity]:
+    """The capacity that a request asks for."""
+    for wish in wishes(claim, request):
+        if wish.capacity is not None:
+            return wish.capacity.requests
+    return {}
+
+
+def wishes(claim: ResourceClaim, request: str) -> Iterator[ExactDeviceRequest | DeviceSubRequest]:
+    """What stands under the name of a result: a request `r`, or its alternative `r/s`."""
     base, _, sub = request.partition("/")
     for each in claim.spec.devices.requests:
-        if each.name != base:
-            continue
-        wishes: list[ExactDeviceRequest | DeviceSubRequest] = []
-        if each.exactly is not None and not sub:
-            wishes.append(each.exactly)
-        wishes += [other for other in each.first_available if other.name == sub]
-        for wish in wishes:
-            device_class = snapshot.classes.get(wish.device_class_name)
-            for selector in device_class.spec.selectors if device_class else ():
-                yield f"class {wish.device_class_name}", selector
-            for selector in wish.selectors:
-                yield f"request {request}", selector
+        if each.name == base:
+            if each.exactly is not None and not sub:
+                yield each.exactly
+            yield from (other for other in each.first_available if other.name == sub)
 
 
 def passed(claim: ResourceClaim, node: str, state: State) -> tuple[Passed, ...]:
@@ -221,9 +242,7 @@ def device_tree(grant: Grant, with_expressions: bool) -> Tree:
     about = [f"request {result.request}", f"pool {result.pool}", f"driver {result.driver}"]
     if result.share_id:
         about.append(f"share {result.share_id}")
-    if result.consumed_capacity:
-        taken = ", ".join(f"{name} {value}" for name, value in result.consumed_capacity.items())
-        about.append(f"consumes {taken}")
+    about += consumption(grant)
     if result.admin_access:
         about.append("admin access")
     children = [
@@ -243,15 +262,56 @@ def device_tree(grant: Grant, with_expressions: bool) -> Tree:
         if kind:
             about.insert(1, kind)
     if grant.sharers:
-        others = words.listed(grant.sharers, 6)
+        others = words.listed(list(dict.fromkeys(map(share_of, grant.sharers))), 6)
         children.append(Tree(f"held by other claims too: {others}", tone="faint"))
+    if rest := left_over(grant):
+        children.append(Tree(f"left of it: {rest}", tone="faint"))
+    if grant.wait.failed or grant.wait.awaited:
+        children.append(Tree(unready(grant.wait), tone="bad"))
     if grant.taint:
-        children.append(Tree(tainted_since(grant.taint), tone="bad"))
+        children.append(Tree(tainted_since(grant.taint, grant.rule), tone="bad"))
     return Tree(", ".join(about), tuple(children), label=result.device, tone="good")
 
 
-def tainted_since(taint: DeviceTaint) -> str:
-    text = f"it has a taint by now that the claim does not tolerate: {taints.text_of(taint)}"
+def unready(wait: binding.Wait) -> str:
+    """What keeps the Pod from being bound, and who is to end it."""
+    if wait.failed:
+        return f"it {binding.text_of(wait)}; the scheduler gives the allocation up and tries again"
+    return (
+        f"it {binding.text_of(wait)} in status.devices of the claim: the Pod is bound when its "
+        "driver, or who attaches it, has reported True"
+    )
+
+
+def consumption(grant: Grant) -> list[str]:
+    """`consumes memory 10Gi (7Gi asked, in steps of 5Gi)`."""
+    published = grant.candidate.device.capacity if grant.candidate else {}
+    parts = []
+    for name, amount in grant.result.consumed_capacity.items():
+        capacity = published.get(name)
+        told = str(amount)
+        if capacity is not None:
+            told = amounts.told(amount, grant.wanted.get(name), capacity.request_policy)
+        parts.append(f"{name} {told}")
+    return [f"consumes {', '.join(parts)}"] if parts else []
+
+
+def share_of(holder: Holder) -> str:
+    """`default/serve (memory 10Gi)`."""
+    taken = ", ".join(f"{name} {amount}" for name, amount in holder.consumed.items())
+    return f"{holder.claim} ({taken})" if taken else holder.claim
+
+
+def left_over(grant: Grant) -> str:
+    """What a shared device has left to give."""
+    if grant.candidate is None or not grant.result.share_id:
+        return ""
+    return devices.remaining(grant.candidate, grant.held)
+
+
+def tainted_since(taint: DeviceTaint, rule: str) -> str:
+    text = "it has a taint by now that the claim does not tolerate: "
+    text += f"{taints.text_of(taint)}{rule}"
     return f"{text}; its Pods are being evicted" if taint.effect == "NoExecute" else text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from dibs.allocate.outcome import AskNo, Refused, TimedOut
+from dibs.allocate.overlaps import Overlap
 from dibs.schedule.plan import (
     Broken,
     ClaimUse,
@@ -125,9 +126,19 @@ def request(ask: AskNo) -> Record:
                 "code": no.reason.code,
                 "text": no.reason.text,
                 "holder": no.reason.holder.claim if no.reason.holder else "",
+                "overlaps": [overlap(each) for each in no.reason.overlaps],
             }
             for no in ask.noes
         ],
+    }
+
+
+def overlap(inside: Overlap) -> Record:
+    """A held device that keeps a partition from being had."""
+    return {
+        "device": inside.device.device,
+        "claim": inside.claim,
+        "counters": [f"{counter.set}/{counter.name}" for counter in inside.counters],
     }
 
 
@@ -161,10 +172,14 @@ def device(grant: granted.Grant) -> Record:
         "pool": result.pool,
         "device": result.device,
         "published": grant.candidate is not None,
-        "sharedWith": list(grant.sharers),
+        "sharedWith": list(dict.fromkeys(each.claim for each in grant.sharers)),
         "taint": taints.text_of(grant.taint) if grant.taint else "",
         "share": result.share_id or "",
+        "asked": {name: str(value) for name, value in grant.wanted.items()},
         "consumed": {name: str(value) for name, value in result.consumed_capacity.items()},
+        "left": granted.left_over(grant),
+        "awaited": list(grant.wait.awaited),
+        "failedBy": [condition.type for condition in grant.wait.failed],
         "adminAccess": bool(result.admin_access),
         "selectors": [
             {"owner": match.owner, "expression": match.expression, "answer": match.answer}

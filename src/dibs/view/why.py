@@ -19,7 +19,7 @@ from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Settled, Subj
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import DEFAULTS, Options, State
 from dibs.schedule.suggest import Suggestion
-from dibs.view import granted, refusals, words
+from dibs.view import granted, refusals, rules, words
 from dibs.view.tree import Tree
 
 
@@ -71,10 +71,11 @@ def account(
     by_plan = planned(snapshot, before)
     if isinstance(decision, Waits):
         found = suggest.suggestions(before, decision, by_plan)
-        decision = replace(decision, nodes=refusals.with_turns(decision.nodes, by_plan))
+        turned = refusals.with_turns(decision.nodes, by_plan)
+        decision = replace(decision, nodes=rules.with_rules(turned, snapshot.rules))
     if isinstance(decision, Placed):
         passed = refusals.with_turns(decision.passed_over, by_plan)
-        decision = replace(decision, passed_over=passed)
+        decision = replace(decision, passed_over=rules.with_rules(passed, snapshot.rules))
     return Account(asked, decision, before, state, found, users)
 
 

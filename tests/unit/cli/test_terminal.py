@@ -51,7 +51,7 @@ def on_terminal(*arguments: str, columns: int = 100, **environment: str) -> str:
 def test_a_tree_has_colours_and_the_same_words() -> None:
     shown = on_terminal("why", "pod/train")
     assert "\x1b[" in shown
-    assert "2  memory is 40Gi, selector wants ≥ 80Gi\n" in ESCAPES.sub("", shown)
+    assert "3  memory is 40Gi, selector wants ≥ 80Gi\n" in ESCAPES.sub("", shown)
 
 
 def test_no_color_is_honoured() -> None:
