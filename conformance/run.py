@@ -4,7 +4,7 @@ A corpus is a file of lines `{"question": …, "answer": …}` in the protocol o
 this file; a line with `upstream_bug` also has `right`, and that counts. Questions go to a process
 (`dibs conform`, or any other that speaks the protocol), one a line, and come back in order.
 
-`--random N` needs no corpus: it generates small worlds and compares with the brute-force oracle.
+`--random N` needs no corpus: it generates worlds, and asks dibs, brute force and upstream.
 
 Exit code 0: no unexplained difference (also when there is no corpus), 1: some, 2: wrong options.
 """
@@ -18,14 +18,16 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dibs.testing import agree, engine, oracle, worlds
-from dibs.testing.worlds.traits import EVERY_TRAIT
+import answerers
+import telling
+import triple
+
+from dibs.testing import agree
 
 Tree = Mapping[str, Any]
 
@@ -62,7 +64,13 @@ class Tally:
 def main() -> int:
     options = _options()
     if options.random is not None:
-        return _report([_random(options.random, options.seed)], options)
+        return triple.run(
+            options.random,
+            options.seed,
+            answerers.upstream(options.oracle),
+            options.jobs,
+            tells_all=options.all,
+        )
     folder = _vectors(options.vectors)
     if not folder.is_dir():
         print(f"no corpora: {folder} is not there (--vectors DIR, or DIBS_SHARED)")
@@ -86,7 +94,7 @@ def _corpus(folder: Path, name: str, options: argparse.Namespace) -> Tally:
     differ = _differ_cel if name == "cel" else _differ_worst if name == "worst" else agree.agree
     command = [*shlex.split(options.command), *(["cel"] if name == "cel" else [])]
     answers = _answers(command, [line["question"] for line in lines])
-    for line, answer in zip(lines, _shown(answers, name, len(lines)), strict=True):
+    for line, answer in zip(lines, telling.shown(answers, name, len(lines)), strict=True):
         question = line["question"]
         wanted = line.get("right") or line["answer"]
         why = differ(answer, wanted)
@@ -162,45 +170,11 @@ def _vectors(given: str | None) -> Path:
     return (Path(shared) if shared else ROOT.parent / "shared") / "vectors"
 
 
-# --- generated worlds --------------------------------------------------------------------------
-
-
-def _random(count: int, seed: int) -> Tally:
-    """Worlds without and with the optional features in turn, each asked on all its nodes."""
-    tally = Tally(f"worlds {seed}-{seed + count - 1}")
-    for number in _shown(iter(range(seed, seed + count)), "worlds", count):
-        traits = EVERY_TRAIT if number % 2 else frozenset()
-        for question in worlds.world(number, traits).questions():
-            mine, right = engine.answer(question), oracle.answer(question)
-            tally.add(question.id, not traits, False, _differ(mine, right))
-    return tally
-
-
-def _differ(mine: Any, right: Any) -> str | None:
-    if mine.outcome != right.outcome:
-        said = [f"{each.outcome} ({each.message})" for each in (mine, right)]
-        return f"outcome: {said[0]} and {said[1]}"
-    return None if mine.allocations == right.allocations else "allocations differ"
-
-
 # --- telling -----------------------------------------------------------------------------------
 
 
-def _shown(items: Iterator[Any], name: str, total: int) -> Iterator[Any]:
-    """Pass the items on; after two seconds say on a terminal how far it is."""
-    start = last = time.monotonic()
-    for done, item in enumerate(items, 1):
-        now = time.monotonic()
-        if now - start > 2 and now - last > 0.2 and sys.stderr.isatty():
-            last = now
-            print(f"\r{name} {done}/{total}", end="", file=sys.stderr, flush=True)
-        yield item
-    if last > start:
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
-
-
 def _report(tallies: list[Tally], options: argparse.Namespace) -> int:
-    _table(
+    telling.table(
         ("corpus", "asked", "equal", "core", "equal", "differ", "upstream bugs"),
         [
             (
@@ -224,14 +198,6 @@ def _report(tallies: list[Tally], options: argparse.Namespace) -> int:
     return int(any(tally.differences for tally in tallies))
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    cells = [heads, *(tuple(str(cell) for cell in row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
-    for name, *numbers in cells:
-        right = (text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))
-        print("  ".join([name.ljust(widths[0]), *right]))
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--vectors", metavar="DIR", help="the folder of corpora")
@@ -243,6 +209,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--command", default=f"{DIBS} conform", help="who is asked")
     parser.add_argument("--random", type=int, metavar="N", help="N generated worlds, no corpus")
     parser.add_argument("--seed", type=int, default=1, help="the first of them (default: 1)")
+    parser.add_argument(
+        "--oracle", metavar="FILE", help="who asks upstream (default: build/oracle, if it's there)"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
     return parser.parse_args()
 
 

@@ -25,7 +25,10 @@ def agree(one: Mapping[str, Tree], other: Mapping[str, Tree]) -> str | None:
         return f"outcome: {_said(one)} and {_said(other)}"
     if one.get("outcome") != "allocated":
         return None
-    left, right = _plain(one.get("allocations"), {}), _plain(other.get("allocations"), {})
+    left, right = (
+        _plain(one.get("allocations") or [], {}),
+        _plain(other.get("allocations") or [], {}),
+    )
     return _difference(left, right, "allocations")
 
 
