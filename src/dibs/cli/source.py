@@ -21,8 +21,10 @@ from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
 from dibs.model import kinds
 from dibs.model.faults import Fault, FaultKind
+from dibs.model.objects import ResourceClaim
 from dibs.model.rules import check
 from dibs.schedule.snapshot import Snapshot
+from dibs.supply import ledger
 from dibs.values.mistake import Mistake
 
 # What the API server would answer with a warning, and drop.
@@ -56,6 +58,9 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
         refuse(unread, "correct the input; dibs lint says more")
     if validate and (wrong := invalid(loaded.entries)):
         refuse(wrong, "correct the input, or decide on it all the same with --no-validate")
+    claims = (each for each in loaded.objects if isinstance(each, ResourceClaim))
+    for remark in ledger.remarks_on(claims):
+        output.remark(f"warning: {remark}")
     if not loaded.entries:
         raise Mistake(
             f"nothing in {', '.join(paths)} concerns devices",

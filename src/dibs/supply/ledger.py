@@ -9,7 +9,7 @@ Source: KEP-4381 (status.allocation), KEP-5075 (shares), KEP-5018 (admin access 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dibs.model.objects import DeviceRequestAllocationResult, ResourceClaim
@@ -104,6 +104,13 @@ class Ledger:
             if left.whole or left.shares or left.watchers:
                 holdings[device] = left
         return Ledger(holdings, self.features, _recorded(holdings.items()), self.remarks)
+
+
+def remarks_on(claims: Iterable[ResourceClaim]) -> Iterator[str]:
+    """Which records of what claims draw could not be read, as `Ledger.of` would say."""
+    for claim in claims:
+        if claim.status.allocation is not None:
+            yield from _records(claim)[1]
 
 
 def claim_key(claim: ResourceClaim) -> str:
