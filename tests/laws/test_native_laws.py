@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from dibs.allocate import allocator
@@ -62,6 +62,9 @@ def first_choice(
     ),
     left=some.integers(0, 14),
 )
+# Who takes which of two devices matters, though both claims want the same.
+@example(draws=[(1, 0), (1, 2)], wanted=[(1, 0), (1, 2)], left=5)
+@example(draws=[(1, 0), (1, 2), (4, 0)], wanted=[(1, 0), (1, 2), (1, 2)], left=9)
 def test_the_first_choice_that_the_node_can_pay_for(
     draws: list[tuple[int, int]], wanted: list[tuple[int, int]], left: int
 ) -> None:
