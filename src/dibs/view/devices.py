@@ -32,6 +32,8 @@ PRODUCT = ("productName", "product", "model", "modelName", "deviceType", "name",
 MEMORY = ("memory", "hbm", "vram")
 ANYWHERE = "(any)"
 
+ZERO = Quantity.of(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -183,7 +185,11 @@ def remaining(candidate: Candidate, consumed: Mapping[str, Quantity]) -> str:
     for name, capacity in candidate.device.capacity.items():
         if capacity.value is None or name not in consumed:
             continue
-        parts.append(f"{name} {capacity.value.minus(consumed[name])} of {capacity.value}")
+        rest = capacity.value.minus(consumed[name])
+        told = f"{name} {max(rest, ZERO)} of {capacity.value}"
+        if rest < ZERO:
+            told += f" (overcommitted by {rest.negated()})"
+        parts.append(told)
     return ", ".join(parts)
 
 
