@@ -6,9 +6,11 @@ held as {claim: [device, …]}. The rest is as in Kubernetes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from dibs.cli import conform
+from dibs.supply import records
 
 DRIVER = "gpu.example.com"
 NODE = "node-a"
@@ -135,11 +137,18 @@ def _selectors(written: object) -> list[object]:
 
 
 def _holder(name: str, written: object) -> Tree:
-    assert isinstance(written, list)
-    results = [_result(each) for each in written]
+    """[device, …], or {devices, drawn: {device: {counter set: …}}, wants: {capacity: amount}}."""
+    fields = written if isinstance(written, dict) else {"devices": written}
+    results = [_result(each) for each in fields["devices"]]
+    drawn = [
+        {"driver": DRIVER, "pool": NODE, "device": device, "counterSets": sets}
+        for device, sets in fields.get("drawn", {}).items()
+    ]
+    annotations = {records.ANNOTATION: json.dumps(drawn)} if drawn else {}
+    wish = {"name": "r0", "exactly": _ask({"capacity": fields.get("wants")})}
     return {
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {},
+        "metadata": {"name": name, "namespace": "default", "annotations": annotations},
+        "spec": {"devices": {"requests": [wish]}},
         "status": {"allocation": {"devices": {"results": results}}},
     }
 
