@@ -299,7 +299,10 @@ class Judge:
                 for each in device.consumes_counters
                 if each.counter_set == draw.counter_set
             ]
-            used += self._held_groups(pool, draw.counter_set)
+            used = [*self._held_groups(pool, draw.counter_set), *used]
+            if self.as_upstream and used and any(used) and not all(used):
+                # Held in ways that don't go together: the first decides what the others are.
+                used = [groups for groups in used if bool(groups) == bool(used[0])]
             used.append(draw.compatibility_groups)
             declares = [set(groups) for groups in used if groups]
             if declares and (len(declares) < len(used) or not set.intersection(*declares)):
@@ -325,6 +328,9 @@ class Judge:
     def _users(self, pool: Pool) -> Iterator[tuple[Key, list[Device], list[Mapping[str, Any]]]]:
         """Every held device of the pool, as published and as remembered."""
         of_pool = [each for each in self.held.holdings if each.key[:2] == (pool.driver, pool.name)]
+        order = [*pool.relevant, *pool.published]
+        places = [device.name for slice in order for device in slice.spec.devices]
+        of_pool.sort(key=lambda each: places.index(each.key[2]) if each.key[2] in places else -1)
         for key in dict.fromkeys(each.key for each in of_pool):
             devices = [
                 device
