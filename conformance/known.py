@@ -211,6 +211,19 @@ def _is_overdrawn(question: Tree) -> bool:
     )
 
 
+def _is_in_two_modes(question: Tree) -> bool:
+    """Of one counter set a device with compatibility groups is held, and one without."""
+    ways: dict[tuple[str, str, str], set[bool]] = {}
+    held = {(each["driver"], each["pool"], each["device"]) for each in _held(question)}
+    for slice_ in question["slices"]:
+        for device in slice_["spec"].get("devices") or ():
+            if _key(slice_, device) in held:
+                for draw in device.get("consumesCounters") or ():
+                    where = (*_key(slice_, device)[:2], draw["counterSet"])
+                    ways.setdefault(where, set()).add(bool(draw.get("compatibilityGroups")))
+    return any(len(each) > 1 for each in ways.values())
+
+
 def _milli(amount: str | None) -> int:
     return Quantity.parse(amount or "0").milli_rounded_up()
 
@@ -242,6 +255,7 @@ MARKS: Mapping[str, Callable[[Tree], bool]] = {
     "namesakes": _has_namesakes,
     "incomplete": _is_incomplete,
     "overdrawn": _is_overdrawn,
+    "held in two modes": _is_in_two_modes,
     "switched off": _switches,
 }
 
