@@ -12,6 +12,8 @@ import os
 import re
 import sys
 
+import msgspec
+
 from dibs.values.mistake import Mistake
 
 # All C0 and C1 controls but newline and tab: a device attribute may hold an escape sequence.
@@ -34,7 +36,8 @@ def say(text: str) -> None:
 
 def say_json(record: object) -> None:
     """Write one JSON document, indented."""
-    say_plain(json.dumps(record, ensure_ascii=False, indent=2))
+    # Not json: it indents in Python, and the reasons of 4,000 devices take it 0.2 s.
+    say_plain(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
 def say_json_line(record: object) -> None:
