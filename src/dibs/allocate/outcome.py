@@ -81,6 +81,13 @@ class AskNo:
     fit: int
     noes: tuple[DeviceNo, ...] = ()
     note: str = ""
+    # How people know the request, where its name says nothing to them: "nvidia.com/gpu of
+    # container main" (KEP-5004).
+    told: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.told or f"request {self.request}"
 
     @property
     def is_short(self) -> bool:

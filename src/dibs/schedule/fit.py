@@ -90,6 +90,22 @@ class Wish:
     def keys(self) -> tuple[Key, ...]:
         return tuple(key_of(claim.metadata) for claim in self.claims)
 
+    def in_words(self, refused: Refused) -> Refused:
+        """The refusal with the requests of the special claim told as what containers ask for."""
+        if self.special is None:
+            return refused
+        titles: dict[str, str] = {}
+        for each in self.special.mappings:
+            # Of an init container only what is its own.
+            text = f"{each.resource_name} of container {each.container_name}"
+            titles.setdefault(each.request_name, text)
+        own = str(key_of(self.special.claim.metadata))
+        asks = tuple(
+            replace(ask, told=titles.get(ask.request, "")) if ask.claim == own else ask
+            for ask in refused.asks
+        )
+        return replace(refused, asks=asks)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -149,7 +165,7 @@ class Question:
         node = self.state.nodes[name]
         wish = self.wish(node)
         if isinstance(wish, Wish) and (known := self.state.noes.get((name, wish.text))):
-            return Answer(known.refused, wish)
+            return Answer(wish.in_words(known.refused), wish)
         if against := self.objection(node):
             return Answer(against)
         if isinstance(wish, Objection):
@@ -159,6 +175,7 @@ class Question:
         if isinstance(outcome, Refused):
             known = Remembered(self.state.ledger, self.used(name), wish.keys, outcome)
             self.state.noes[name, wish.text] = known
+            outcome = wish.in_words(outcome)
         return Answer(outcome, wish)
 
     def used(self, node: str) -> Amounts:
@@ -184,7 +201,7 @@ class Question:
         known = self.state.noes[name, wish.text]
         is_same = known.used is self.used(name) or not self.state.natives
         if known.ledger is self.state.ledger and is_same:
-            return renamed(known, wish.keys)
+            return wish.in_words(renamed(known, wish.keys))
         del self.state.noes[name, wish.text]
         fresh = self.put(name).outcome
         assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"

@@ -214,7 +214,8 @@ def is_idle(state: State, claim: str) -> bool:
         return False
     for reference in found.status.reserved_for:
         pod = state.snapshot.pods.get(Key(found.metadata.namespace, reference.name))
-        if pod is None or not pods.is_done(pod):
+        # What a group of Pods shares is used as long as the group is there (KEP-5729).
+        if reference.resource != "pods" or pod is None or not pods.is_done(pod):
             return False
     return True
 

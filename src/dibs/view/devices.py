@@ -14,10 +14,11 @@ from dibs.allocate import counters, groups, overlaps
 from dibs.allocate.counters import Drawing
 from dibs.allocate.groups import Modes
 from dibs.model.core import Container, Pod
-from dibs.model.objects import Device, ResourceClaim
+from dibs.model.objects import Device, ResourceClaim, ResourceClaimConsumerReference
 from dibs.schedule import claims as pod_claims
+from dibs.schedule import groups as pod_groups
 from dibs.schedule import ids
-from dibs.schedule.snapshot import Key, Snapshot
+from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.supply import node_selectors
 from dibs.supply.identity import NO_GROUPS, CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Ledger
@@ -255,12 +256,24 @@ def consumers(holder: Holder, snapshot: Snapshot) -> tuple[tuple[str, ...], tupl
     for reference in claim.status.reserved_for:
         if reference.resource != "pods":
             pods.append(f"{reference.resource}/{reference.name}")
+            for member in members(reference, claim, snapshot):
+                containers += containers_of(member, claim, holder.request, snapshot)
             continue
         pods.append(reference.name)
         pod = snapshot.pods.get(Key(claim.metadata.namespace, reference.name))
         if pod is not None and ids.pod_uid(pod) == reference.uid:
             containers += containers_of(pod, claim, holder.request, snapshot)
     return tuple(pods), tuple(containers)
+
+
+def members(
+    reference: ResourceClaimConsumerReference, claim: ResourceClaim, snapshot: Snapshot
+) -> Iterator[Pod]:
+    """The Pods on nodes that use a claim as members of a group (KEP-5729)."""
+    for pod in snapshot.pods.values():
+        is_near = key_of(pod.metadata).namespace == claim.metadata.namespace
+        if is_near and pod.spec.node_name and pod_groups.is_consumer(reference, pod):
+            yield pod
 
 
 def containers_of(

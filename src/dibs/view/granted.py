@@ -33,7 +33,7 @@ from dibs.supply.ledger import Holder
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
 from dibs.values.quantity import Quantity
-from dibs.view import binding, devices, refusals, rules, words
+from dibs.view import binding, devices, named, refusals, rules, words
 from dibs.view.tree import Tree
 
 
@@ -234,6 +234,10 @@ def origin(use: ClaimUse) -> str:
         parts.append(f"entry {use.entry}")
     if use.template:
         parts.append(f"made from template {use.template}")
+    if use.mappings:
+        parts.append(f"for {named.origin(use)}")
+    if use.group is not None:
+        parts.append(f"shared by the Pods of PodGroup {use.group.metadata.name}")
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -145,7 +145,7 @@ def headline(answer: Refused) -> str:
         return answer.pools[0].text
     if len(asks) == 1 and not asks[0].is_short:
         ask = asks[0]
-        fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+        fits = f"{ask.fit} of {ask.candidates} fit {ask.title}"
         return f"{fits}, but not {ask.wanted} at once"
     if len(asks) == 1:
         return shortage(asks[0])
@@ -157,11 +157,11 @@ def headline(answer: Refused) -> str:
 
 def shortage(ask: AskNo) -> str:
     if not ask.candidates:
-        return f"it has no device that request {ask.request} could take"
+        return f"it has no device that {ask.title} could take"
     if ask.note and ask.fit >= ask.wanted:
-        fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+        fits = f"{ask.fit} of {ask.candidates} fit {ask.title}"
         return f"{fits}, but not {ask.wanted} at once: {ask.note}"
-    fits = f"{ask.fit} of {ask.candidates} fit request {ask.request}"
+    fits = f"{ask.fit} of {ask.candidates} fit {ask.title}"
     if ask.wanted > 1:
         fits += f", which wants {ask.wanted}"
     return f"{fits}: {ask.note}" if ask.note else fits

@@ -19,7 +19,7 @@ from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Settled, Subj
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import DEFAULTS, Options, State
 from dibs.schedule.suggest import Suggestion
-from dibs.view import granted, refusals, rules, words
+from dibs.view import granted, named, refusals, rules, words
 from dibs.view.tree import Tree
 
 
@@ -138,7 +138,7 @@ def waiting(account: Account, waits: Waits, every_node: bool) -> Tree:
     children += hints(account)
     text = ""
     if not waits.objections:
-        text = f": {no_node(waits)} {wish(waits)}"
+        text = f": {no_node(waits)} {wish(account, waits)}"
     if waits.subject.kind == "ResourceClaim":
         head = f"{unused(waits.subject)}\nif one did, it would wait{text}"
         return Tree(head, tuple(children))
@@ -157,18 +157,22 @@ def no_node(waits: Waits) -> str:
     return "the only node can't" if count == 1 else f"none of {count} nodes can"
 
 
-def wish(waits: Waits) -> str:
+def wish(account: Account, waits: Waits) -> str:
     """What was wanted of a node: `give claim default/train its 4 devices`."""
     uses = [use for use in waits.claims if use.claim.status.allocation is None]
+    by_name = ""
+    if waits.subject.kind == "Pod":
+        by_name = named.wish(account.before.snapshot.pods[waits.subject.key])
     if not uses:
-        return "take it"
-    names = words.listed([named(use) for use in uses])
+        return f"give it {by_name}" if by_name else "take it"
+    besides = f", and {by_name} besides" if by_name else ""
+    names = words.listed([title(use) for use in uses])
     if len(uses) > 1:
-        return f"give claims {names} their devices at once"
-    return f"give claim {names} {devices_wanted(uses[0].claim)}"
+        return f"give claims {names} their devices at once{besides}"
+    return f"give claim {names} {devices_wanted(uses[0].claim)}{besides}"
 
 
-def named(use: ClaimUse) -> str:
+def title(use: ClaimUse) -> str:
     """A claim that is yet to be made is known by its template."""
     key = str(key_of(use.claim.metadata))
     return f"{key} (of template {use.template})" if use.is_new else key
@@ -220,6 +224,9 @@ def broken(decision: Broken) -> Tree:
 def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     subject = decision.subject
     children = [granted.tree(use, account.state, every_node) for use in decision.claims]
+    if subject.kind == "Pod":
+        pod = account.before.snapshot.pods[subject.key]
+        children += named.plugged(pod, decision, account.before)
     if decision.passed_over:
         before = refusals.trees(decision.passed_over, every_node)
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
@@ -243,7 +250,8 @@ def settled(account: Account, decision: Settled, every_node: bool) -> Tree:
     pod = account.before.snapshot.pods[subject.key]
     if pods.is_done(pod):
         return Tree(f"{subject} {ended(pod)}: it needs no devices")
-    if not decision.claims:
+    children += tuple(named.plugged(pod, decision, account.before))
+    if not children:
         return Tree(f"{subject} is on {decision.node}, and uses no claim")
     return Tree(f"{subject} is on {decision.node}", children + unreserved(account, decision, pod))
 
