@@ -131,6 +131,9 @@ def _has_devices_with(field: str) -> Callable[[Tree], bool]:
     return lambda question: any(device.get(field) for device in _devices(question))
 
 
+_has_shareable = _has_devices_with("allowMultipleAllocations")
+
+
 def _has_lists(question: Tree) -> bool:
     lists = {"ints", "strings", "bools", "versions"}
     return any(
@@ -244,7 +247,8 @@ MARKS: Mapping[str, Callable[[Tree], bool]] = {
     "distinct": _constrains("distinctAttribute"),
     "derived": _derives,
     "counters": _has_devices_with("consumesCounters"),
-    "shareable": _has_devices_with("allowMultipleAllocations"),
+    "shareable": _has_shareable,
+    "shares": lambda question: _has_shareable(question) or _is_held_in_part(question),
     "taints": _has_devices_with("taints"),
     "binding": _has_devices_with("bindingConditions"),
     "lists": _has_lists,
