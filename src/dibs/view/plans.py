@@ -83,11 +83,13 @@ def lines(decision: Waits | Broken) -> tuple[Tree, ...]:
 
 
 def devices_of(use: ClaimUse) -> str:
-    """`gpu: gpu-0, gpu-1`: each request with its devices."""
+    """`gpu: gpu-0, gpu-1`: each request with its devices; by resource, if it was asked for so."""
     allocation = use.claim.status.allocation
+    resources = {each.request_name: each.resource_name for each in use.mappings}
     by_request: dict[str, list[str]] = {}
     for result in allocation.devices.results if allocation else ():
-        by_request.setdefault(result.request, []).append(result.device)
+        name = resources.get(result.request, result.request)
+        by_request.setdefault(name, []).append(result.device)
     return "; ".join(f"{name}: {', '.join(names)}" for name, names in by_request.items())
 
 
