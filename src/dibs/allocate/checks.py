@@ -130,7 +130,7 @@ def left_over(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     total = candidate.device.capacity[name].value
     policy = candidate.device.capacity[name].request_policy
     amount = amounts.wanted(wanted[name], ask.capacity.get(name), policy)
-    text = f"{name}: {room[name]} of {total} left, {amount}"
+    text = f"{name}: {max(room[name], amounts.ZERO)} of {total} left, {amount}"
     by = amounts.taken_by(name, shares)
     return Reason("capacity", f"{text}; shared by {by}" if by else text, shares[0] if by else None)
 

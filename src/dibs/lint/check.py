@@ -18,6 +18,7 @@ from dibs.lint import (
     places,
     references,
     selections,
+    sharing,
     validation,
     versions,
 )
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     *demands.RULES,
     *claims.RULES,
     *hardware.RULES,
+    *sharing.RULES,
 )
 
 # What reading says, by the kind of its faults.

@@ -310,6 +310,8 @@ def left_over(grant: Grant) -> str:
     """What a shared device has left to give."""
     if grant.candidate is None or not grant.result.share_id:
         return ""
+    if not grant.candidate.device.capacity:
+        return "as many shares as anybody likes: no capacity limits them"
     return devices.remaining(grant.candidate, grant.held)
 
 
