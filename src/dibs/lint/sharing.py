@@ -16,7 +16,7 @@ from dibs.lint.rule import Remark, Rule, World
 from dibs.model.objects import CounterSet, Device, ResourceClaim, ResourceSlice
 from dibs.values.quantity import Quantity
 
-ROOM = "as it is reckoned, it makes room that is not there"
+ROOM = "an amount that is drawn or consumed is zero or more; this one counts as zero"
 
 
 def exceeded_counters(world: World) -> Iterator[Remark]:

@@ -21,6 +21,9 @@ from dibs.values.mistake import Mistake
 from dibs.values.quantity import Quantity
 
 
+ZERO = Quantity.of(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A claim's grip on one device: whole, or one share of it.
@@ -150,7 +153,8 @@ def _write(
             result.request,
             pods,
             result.share_id,
-            result.consumed_capacity,
+            # Nor does a share that is written down as negative give anything to others.
+            {name: max(amount, ZERO) for name, amount in result.consumed_capacity.items()},
             _wanted(claim, result.request),
             written.get((device, result.share_id)),
         )

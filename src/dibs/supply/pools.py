@@ -183,8 +183,9 @@ def _listing(place: int, slice_: ResourceSlice, features: Features) -> Listing:
 
 
 def _draws(pool: PoolId, device: Device) -> tuple[tuple[CounterId, Quantity], ...]:
+    # The API lets negative amounts through: who draws one must not make room for others.
     return tuple(
-        (CounterId(pool, draw.counter_set, name), amount.value or ZERO)
+        (CounterId(pool, draw.counter_set, name), max(amount.value or ZERO, ZERO))
         for draw in device.consumes_counters
         for name, amount in draw.counters.items()
         if amount.value_from is None
