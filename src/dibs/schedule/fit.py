@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 import msgspec
 
@@ -56,22 +56,19 @@ def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse,
     if not state.nodes:
         return Waits(subject, uses, (no_nodes(state),))
     answers: dict[str, NodeAnswer] = {}
-    wishes: dict[str, Wish | None] = {}
     for name in node_order(state):
-        outcome, wish = question.put(name)
-        match outcome:
+        match outcome := question.remembered(name) or question.put(name):
             case Allocated():
-                assert wish is not None
-                placed = settled(uses, wish, outcome, pod)
+                placed = settled(uses, question.wish(name), outcome, pod)
                 drawn = natives.statuses(pod, placed, state) if pod is not None else ()
                 return Placed(subject, name, placed, answers, outcome, drawn)
             case Failed():
                 return Broken(subject, name, outcome, uses)
             case Refused() | TimedOut() | Objection():
-                answers[name], wishes[name] = outcome, wish
+                answers[name] = outcome
             case _:
                 assert_never(outcome)
-    fresh = {name: question.again(name, answers[name], wishes[name]) for name in sorted(answers)}
+    fresh = {name: question.again(name, answers[name]) for name in sorted(answers)}
     return Waits(subject, uses, (), fresh)
 
 
@@ -140,12 +137,16 @@ class Question:
             Needs.of(pod, uses, state),
         )
 
-    def wish(self, node: Node) -> Wish | Objection:
-        """What is wanted of this node; nodes without device plugins are all asked for the same."""
-        names = tuple(name for name in self.named if not extended.is_plugged(name, node))
-        if names not in self.wishes:
-            self.wishes[names] = self.wish_with(names)
-        return self.wishes[names]
+    def wish(self, name: str) -> Wish | Objection:
+        """What is wanted of a node; nodes without device plugins are all asked for the same."""
+        missing: tuple[str, ...] = ()
+        if self.named:
+            node = self.state.nodes[name]
+            missing = tuple(each for each in self.named if not extended.is_plugged(each, node))
+        known = self.wishes.get(missing)
+        if known is None:
+            known = self.wishes[missing] = self.wish_with(missing)
+        return known
 
     def wish_with(self, names: Iterable[str]) -> Wish | Objection:
         special = extended.special(self.pod, names, self.state.snapshot) if self.pod else None
@@ -160,23 +161,28 @@ class Question:
             text = f"{text} {counts} {self.needs}"
         return Wish(claims, special, counts, text)
 
-    def put(self, name: str) -> Answer:
+    def put(self, name: str) -> NodeAnswer | Allocated | Failed:
         """Ask one node, as things stand, and remember a no."""
         node = self.state.nodes[name]
-        wish = self.wish(node)
-        if isinstance(wish, Wish) and (known := self.state.noes.get((name, wish.text))):
-            return Answer(wish.in_words(known.refused), wish)
         if against := self.objection(node):
-            return Answer(against)
+            return against
+        wish = self.wish(name)
         if isinstance(wish, Objection):
-            return Answer(wish)
+            return wish
         spare = natives.spare(self.needs, node, self.state, wish.containers)
         outcome = ask(self.state, node, wish.claims, spare)
         if isinstance(outcome, Refused):
+            outcome = wish.in_words(outcome)
             known = Remembered(self.state.ledger, self.used(name), wish.keys, outcome)
             self.state.noes[name, wish.text] = known
-            outcome = wish.in_words(outcome)
-        return Answer(outcome, wish)
+        return outcome
+
+    def remembered(self, name: str) -> Refused | None:
+        wish = self.wish(name)
+        if isinstance(wish, Objection):
+            return None
+        known = self.state.noes.get((name, wish.text))
+        return known.refused if known else None
 
     def used(self, node: str) -> Amounts:
         return self.state.used.get(node, footprint.NOTHING)
@@ -191,28 +197,22 @@ class Question:
             or natives.objection(self.needs, node, self.state)
         )
 
-    def again(self, name: str, answer: NodeAnswer, wish: Wish | None) -> NodeAnswer:
+    def again(self, name: str, answer: NodeAnswer) -> NodeAnswer:
         """The same answer with today's reasons: a remembered no names yesterday's holders."""
         if not isinstance(answer, Refused):
             return answer
         if against := self.objection(self.state.nodes[name]):
             return against
-        assert wish is not None, "a refusal is of a wish"
+        wish = self.wish(name)
+        assert isinstance(wish, Wish), "a refusal is of a wish"
         known = self.state.noes[name, wish.text]
+        # What Pods beside it take of a node matters only where devices draw from it.
         is_same = known.used is self.used(name) or not self.state.natives
         if known.ledger is self.state.ledger and is_same:
             return wish.in_words(renamed(known, wish.keys))
-        del self.state.noes[name, wish.text]
-        fresh = self.put(name).outcome
+        fresh = self.put(name)
         assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"
         return fresh
-
-
-class Answer(NamedTuple):
-    """`wish` is what was asked for; None when the node is out before that."""
-
-    outcome: NodeAnswer | Allocated | Failed
-    wish: Wish | None = None
 
 
 def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
@@ -281,9 +281,10 @@ def no_nodes(state: State) -> Objection:
 
 
 def settled(
-    uses: Iterable[ClaimUse], wish: Wish, outcome: Allocated, pod: Pod | None
+    uses: Iterable[ClaimUse], wish: Wish | Objection, outcome: Allocated, pod: Pod | None
 ) -> tuple[ClaimUse, ...]:
     """The claims as they are written after the decision: allocated, protected, reserved."""
+    assert isinstance(wish, Wish), "what was allocated was wished for"
     given = {
         key: (allocation, drawn)
         for key, allocation, drawn in zip(
