@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from dibs.allocate import allocator
 from dibs.allocate.outcome import Allocated, Refused
-from dibs.allocate.spare import Room, Spare
+from dibs.allocate.spare import Allowance, Spare
 from dibs.model.objects import (
     Device,
     NodeAllocatableMapping,
@@ -74,14 +74,14 @@ def test_the_first_choice_that_the_node_can_pay_for(
         builders.claim(f"c-{number}", builders.request("r", count=count))
         for number, (count, _) in enumerate(wanted)
     ]
-    room = Room(Quantity.of(left), Quantity.of(20))
+    allowance = Allowance(Quantity.of(left), Quantity.of(20))
     outcome = allocator.allocate(
         builders.node("a"),
         claims,
         Supply.of(slices),
         Ledger.of([]),
         {builders.CLASS: builders.device_class()},
-        spare=Spare({"cpu": room}, [containers for _, containers in wanted]),
+        spare=Spare({"cpu": allowance}, [containers for _, containers in wanted]),
     )
     expected = next(first_choice(draws, wanted, left), None)
     if expected is None:

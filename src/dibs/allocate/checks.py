@@ -39,6 +39,7 @@ def standing(features: Features) -> tuple[Standing, ...]:
     if features.partitionable_devices:
         if not features.shared_consumable_capacity or not features.consumable_capacity:
             tests.append(unmetered)
+        tests.append(unchanged)
         if features.compatibility_groups:
             tests.append(compatible)
         tests.append(drawable)
@@ -161,6 +162,21 @@ def unmetered(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     return None
 
 
+def unchanged(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
+    """A device that draws otherwise than when its shares were given is another device: what one
+    more share of it would draw, and in which mode, nobody could say (designs/031)."""
+    if ask.is_admin or not candidate.is_shareable:
+        return None
+    for share in scene.ledger.held(candidate.id).shares:
+        record = share.record
+        if record is None:
+            continue
+        if record.once != dict(candidate.draws) or record.groups != dict(candidate.groups):
+            text = f"was published anew with other counters while {share.claim} has a share of it"
+            return Reason("counter", text)
+    return None
+
+
 def compatible(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     """Whether the device goes with what others hold of its card (KEP-5963)."""
     if not candidate.groups or not joins(ask, candidate, scene):
@@ -216,7 +232,7 @@ def supplied_alone(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | Non
     name = scene.spare.shortage(wanted)
     if not name:
         return None
-    return Reason("node-resource", f"draws {wanted[name]} of {name}, {scene.spare.rooms[name]}")
+    return Reason("node-resource", f"draws {wanted[name]} of {name}, {scene.spare.allowances[name]}")
 
 
 # --- running -------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Least:
 
     def is_overdrawn(self, draft: Draft, wanted: Iterable[tuple[Ask, int]]) -> bool:
         drawn = self.spare.drawn(draft.picks).get(self.name, ZERO)
-        return drawn.plus(self.total(wanted)) > self.spare.rooms[self.name].left
+        return drawn.plus(self.total(wanted)) > self.spare.allowances[self.name].left
 
 
 def least(problem: Problem, good: Mapping[Ask, int]) -> tuple[Least, ...]:
@@ -46,7 +46,7 @@ def least(problem: Problem, good: Mapping[Ask, int]) -> tuple[Least, ...]:
     if spare is None:
         return ()
     found = []
-    for name in spare.rooms:
+    for name in spare.allowances:
         amounts = {ask: _sums(problem, ask, good[ask], name) for ask in problem.asks}
         if any(sums[-1] > ZERO for sums in amounts.values()):
             found.append(Least(name, spare, amounts))
@@ -89,9 +89,9 @@ def note(problem: Problem, wanted: Sequence[tuple[Ask, int]]) -> str:
     }
     for each in least(problem, good):
         total = each.total(wanted)
-        room = each.spare.rooms[each.name]
-        if total > room.left:
-            return f"together they draw at least {total} of {each.name}, {room}"
+        allowance = each.spare.allowances[each.name]
+        if total > allowance.left:
+            return f"together they draw at least {total} of {each.name}, {allowance}"
     return ""
 
 

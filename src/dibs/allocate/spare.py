@@ -22,7 +22,7 @@ ZERO = Quantity.of(0)
 NOTHING: Amounts = {}
 
 
-class Room(NamedTuple):
+class Allowance(NamedTuple):
     """How much of one resource is left, and where: on the node, or of what the Pod limits itself
     to (spec.resources)."""
 
@@ -37,10 +37,12 @@ class Room(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spare:
-    """`rooms` by resource; one that isn't there has no limit that is known. `containers` says for
-    each claim, by its number, how many containers refer to it."""
+    """`allowances` by resource; one that isn't there has no limit that is known.
 
-    rooms: Mapping[str, Room]
+    `containers` says for each claim, by its number, how many containers refer to it.
+    """
+
+    allowances: Mapping[str, Allowance]
     containers: Sequence[int]
     _drawn: dict[tuple[int, DeviceId], Amounts] = field(default_factory=dict)
 
@@ -65,8 +67,8 @@ class Spare:
     def shortage(self, wanted: Amounts, drawn: Amounts = NOTHING) -> str:
         """The first resource of which too little is left; "" when there is enough of all."""
         for name, amount in wanted.items():
-            room = self.rooms.get(name)
-            if room is not None and amount.plus(drawn.get(name, ZERO)) > room.left:
+            allowance = self.allowances.get(name)
+            if allowance is not None and amount.plus(drawn.get(name, ZERO)) > allowance.left:
                 return name
         return ""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dibs.allocate.spare import Room, Spare, mapped
+from dibs.allocate.spare import Allowance, Spare, mapped
 from dibs.model.core import (
     ContainerExtendedResourceRequest,
     Node,
@@ -54,39 +54,39 @@ def spare(needs: Needs, node: Node, state: State, containers: Sequence[int]) -> 
     """What is left for devices; `containers` says how many of them refer to each open claim."""
     if not state.natives:
         return None
-    return Spare(rooms(needs, node, state), containers)
+    return Spare(allowances(needs, node, state), containers)
 
 
 def objection(needs: Needs, node: Node, state: State) -> Objection | None:
     """Whether what the Pod draws through claims that are allocated is too much for the node."""
     if not needs.pinned:
         return None
-    for name, room in rooms(needs, node, state).items():
+    for name, allowance in allowances(needs, node, state).items():
         drawn = needs.pinned.get(name, ZERO)
-        if drawn > ZERO and room.left < ZERO:
+        if drawn > ZERO and allowance.left < ZERO:
             text = f"its allocated claims draw {drawn} of {name}, and that is too much"
-            before = room._replace(left=room.left.plus(drawn))
+            before = allowance._replace(left=allowance.left.plus(drawn))
             return Objection("node resources", text, detail=str(before))
     return None
 
 
-def rooms(needs: Needs, node: Node, state: State) -> Mapping[str, Room]:
+def allowances(needs: Needs, node: Node, state: State) -> Mapping[str, Allowance]:
     used = state.used.get(node.metadata.name, NOTHING)
-    found: dict[str, Room] = {}
+    found: dict[str, Allowance] = {}
     for name in sorted(state.natives):
         taken = needs.own.get(name, ZERO).plus(needs.pinned.get(name, ZERO))
         limit = needs.limits.get(name)
         if limit is not None:
-            found[name] = Room(limit.minus(taken), limit, of_pod=True)
+            found[name] = Allowance(limit.minus(taken), limit, of_pod=True)
         # A node about which nothing is known may have any amount.
         if node.status.allocatable:
             total = node.status.allocatable.get(name, ZERO)
             rest = total.minus(used.get(name, ZERO)).minus(needs.overhead.get(name, ZERO))
             if limit is None:
-                found[name] = Room(rest.minus(taken), total)
+                found[name] = Allowance(rest.minus(taken), total)
             elif limit > rest:
                 # What the Pod has to itself must be there, whatever of it is drawn.
-                found[name] = Room(rest.minus(limit), total)
+                found[name] = Allowance(rest.minus(limit), total)
     return found
 
 
