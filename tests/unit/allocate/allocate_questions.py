@@ -137,11 +137,12 @@ def _selectors(written: object) -> list[object]:
 
 
 def _holder(name: str, written: object) -> Tree:
-    """[device, …], or {devices, drawn: {device: {counter set: …}}, wants: {capacity: amount}}."""
+    """[device, …], or {devices, drawn: {device: {counter set: …}}, share, wants: {capacity: …}}."""
     fields = written if isinstance(written, dict) else {"devices": written}
     results = [_result(each) for each in fields["devices"]]
+    share = {"shareID": fields["share"]} if "share" in fields else {}
     drawn = [
-        {"driver": DRIVER, "pool": NODE, "device": device, "counterSets": sets}
+        {"driver": DRIVER, "pool": NODE, "device": device, **share, "counterSets": sets}
         for device, sets in fields.get("drawn", {}).items()
     ]
     annotations = {records.ANNOTATION: json.dumps(drawn)} if drawn else {}

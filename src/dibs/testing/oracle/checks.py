@@ -217,6 +217,8 @@ class Judge:
             return False
         if self.takes_nothing(ask):
             return True
+        if self.is_shareable(candidate) and not self._is_as_remembered(candidate):
+            return False
         pool = self._pool(candidate)
         mine = [
             pick
@@ -307,6 +309,26 @@ class Judge:
             declares = [set(groups) for groups in used if groups]
             if declares and (len(declares) < len(used) or not set.intersection(*declares)):
                 return False
+        return True
+
+    def _is_as_remembered(self, candidate: Candidate) -> bool:
+        """Whether the device draws what the claims with a share of it remember that it drew."""
+        for holding in self.held.holdings:
+            if holding.key == candidate.key and holding.remembered is not None:
+                amounts = {
+                    (counter_set, name): Quantity.parse(text)
+                    for counter_set, memory in holding.remembered.items()
+                    for name, text in memory.get("counters", {}).items()
+                }
+                groups = {
+                    name: set(memory.get("compatibilityGroups", ()))
+                    for name, memory in holding.remembered.items()
+                }
+                draws = candidate.device.consumes_counters
+                if amounts != _draws([candidate.device]):
+                    return False
+                if groups != {each.counter_set: set(each.compatibility_groups) for each in draws}:
+                    return False
         return True
 
     def _held_groups(self, pool: Pool, counter_set: str) -> list[tuple[str, ...]]:
