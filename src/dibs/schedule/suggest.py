@@ -193,11 +193,18 @@ def releases(state: State, refused: Iterable[Refused], spared: frozenset[str]) -
 
 
 def holders(state: State, node: str, ask: AskNo) -> Iterator[str]:
-    """Who has what the request lacks: each device, or the card that a partition is of."""
-    cards = {no.device[:2] for no in ask.noes if no.reason.code == "counter"}
+    """Who has what the request lacks: each device, what overlaps it, or the card it is of."""
+    # One claim may keep many partitions from being had: freeing it is worth a try in any case.
     for no in ask.noes:
         if no.reason.holder is not None:
             yield no.reason.holder.claim
+        for inside in no.reason.overlaps:
+            yield from [inside.claim] * ask.wanted
+    cards = {
+        no.device[:2]
+        for no in ask.noes
+        if no.reason.code in ("counter", "group") and not no.reason.overlaps
+    }
     if not cards:
         return
     for pool in state.supply.pools(state.snapshot.nodes[node]):

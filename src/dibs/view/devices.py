@@ -20,7 +20,7 @@ from dibs.schedule import groups as pod_groups
 from dibs.schedule import ids
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.supply import node_selectors
-from dibs.supply.identity import NO_GROUPS, CounterId, DeviceId, PoolId
+from dibs.supply.identity import CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Ledger
 from dibs.supply.pools import Candidate, Pool, Supply
 from dibs.values.quantity import Quantity
@@ -151,20 +151,19 @@ def uses_of(
     if holding.shares and (rest := remaining(candidate, holding.consumed)):
         yield Use(node, candidate.id, "left", rest, candidate.device)
     if holding.is_free:
-        state, note = idle_state(candidate, shelf, snapshot)
+        state, note = idle_state(candidate, shelf, ledger, snapshot)
         yield Use(node, candidate.id, state, note, candidate.device)
 
 
-def idle_state(candidate: Candidate, shelf: Shelf, snapshot: Snapshot) -> tuple[str, str]:
+def idle_state(
+    candidate: Candidate, shelf: Shelf, ledger: Ledger, snapshot: Snapshot
+) -> tuple[str, str]:
     if shelf.fault:
         return "unusable", shelf.fault
     if candidate.blocking:
         return "tainted", taint_note(candidate, snapshot)
-    if owner := groups.clash(candidate, shelf.modes):
-        return (
-            "blocked",
-            f"{owner.name} is in use as {groups.named(shelf.modes[owner] or NO_GROUPS)}",
-        )
+    if shelf.pool and (owner := groups.clash(candidate, shelf.modes)):
+        return "blocked", groups.text_of(owner, candidate, shelf.pool, ledger)
     if shelf.pool and (short := counters.shortage(candidate.draws, shelf.left, {})):
         inside = overlaps.found(candidate.draws, shelf.pool, shelf.drawings)
         if inside:
