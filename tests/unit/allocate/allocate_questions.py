@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dibs.cli import conform
 from dibs.supply import records
@@ -138,7 +139,7 @@ def _selectors(written: object) -> list[object]:
 
 def _holder(name: str, written: object) -> Tree:
     """[device, …], or {devices, drawn: {device: {counter set: …}}, share, wants: {capacity: …}}."""
-    fields = written if isinstance(written, dict) else {"devices": written}
+    fields: dict[str, Any] = written if isinstance(written, dict) else {"devices": written}
     results = [_result(each) for each in fields["devices"]]
     share = {"shareID": fields["share"]} if "share" in fields else {}
     drawn = [
