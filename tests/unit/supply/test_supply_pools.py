@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
@@ -102,14 +104,26 @@ def many(nodes: int, devices: int) -> list[ResourceSlice]:
 
 @pytest.mark.slow
 def test_the_work_grows_with_the_nodes_and_not_with_their_square() -> None:
-    def took(nodes: int) -> float:
-        slices = many(nodes, 8)
-        start = time.perf_counter()
-        supply = Supply.of(slices)
-        for number in range(nodes):
-            supply.pools(b.node(f"node-{number}"))
-        return time.perf_counter() - start
+    """Counted in lines of Python, which a busy machine can't change as it changes the time."""
 
-    took(50)
-    # Ten times the nodes: a square would be a hundred times the time.
-    assert min(took(1000) for _ in range(3)) < 40 * min(took(100) for _ in range(3))
+    def lines_run(nodes: int) -> int:
+        count = 0
+
+        def trace(_frame: FrameType, event: str, _argument: object) -> Callable[..., object]:
+            nonlocal count
+            count += event == "line"
+            return trace
+
+        slices = many(nodes, 8)
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            supply = Supply.of(slices)
+            for number in range(nodes):
+                supply.pools(b.node(f"node-{number}"))
+        finally:
+            sys.settrace(before)
+        return count
+
+    # Ten times the nodes: a square would be a hundred times the work.
+    assert lines_run(300) < 12 * lines_run(30)
