@@ -35,12 +35,17 @@ def objects(plan: Plan, snapshot: Snapshot) -> tuple[Known, ...]:
             key = key_of(use.claim.metadata)
             if use.claim is not snapshot.claims.get(key):
                 found["ResourceClaim", key] = use.claim
-            if use.is_new and use.group is not None:
+            if use.template and use.group is not None and not is_recorded(use, use.group):
                 found["PodGroup", key_of(use.group.metadata)] = recorded(use, use.group, found)
         if isinstance(decision, Placed) and decision.subject.kind == "Pod":
             key = decision.subject.key
             found["Pod", key] = writes.bound(snapshot.pods[key], decision)
     return tuple(found.values())
+
+
+def is_recorded(use: ClaimUse, group: PodGroup) -> bool:
+    name = use.claim.metadata.name
+    return any(name == each.resource_claim_name for each in group.status.resource_claim_statuses)
 
 
 def recorded(use: ClaimUse, group: PodGroup, found: Mapping[tuple[str, Key], Known]) -> PodGroup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +50,14 @@ def test_uids_are_uuids() -> None:
         r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", found
     )
     assert found != ids.uid("ResourceClaim", Key("default", "train"))
+
+
+@pytest.mark.parametrize("length", [1, 37, 38, 39, 63, 253])
+def test_the_special_claim_has_room_for_its_suffix(length: int) -> None:
+    """KEP-5004: `<pod>-extended-resources-<suffix>`, cut as the API server cuts generateName."""
+    pod = Key("default", "p" * length)
+    name = ids.special_name(pod, ())
+    assert len(name) <= 63
+    assert name.startswith(f"{pod.name}-extended-resources-"[:58])
+    assert ids.special_name(pod, {Key("default", name)}) != name
+    assert ids.special_name(pod, {Key("other", name)}) == name
