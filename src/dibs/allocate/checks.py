@@ -26,6 +26,9 @@ SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
 
 Standing = Callable[[Ask, Candidate, Scene], Reason | None]
 
+# Said of every partition of a busy card in every attempt: only `drawn_out` has more words.
+USED_UP = Reason("counter", "a counter is used up")
+
 
 def standing(features: Features) -> tuple[Standing, ...]:
     """The standing checks that these features need, in order."""
@@ -200,14 +203,26 @@ def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     metered, why = scene.metered(ask, candidate)
     if why:
         return Reason("counter", why)
-    draws = metered if scene.ledger.held(candidate.id).shares else (*candidate.draws, *metered)
-    left = scene.left(candidate.pool)
+    draws = _standing_draws(candidate, scene, metered)
+    return USED_UP if counters.shortage(draws, scene.left(candidate.pool), {}) else None
+
+
+def drawn_out(ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
+    """USED_UP in full: how much is left, who draws how much, what overlaps the device."""
+    draws = _standing_draws(candidate, scene, scene.metered(ask, candidate)[0])
+    left, by = scene.left(candidate.pool), scene.drawings(candidate.pool)
     short = counters.shortage(draws, left, {})
     if short is None:
-        return None
-    by = scene.drawings(candidate.pool)
+        return USED_UP
     inside = overlaps.found(candidate.draws, scene.pools[candidate.pool], by)
     return Reason("counter", overlaps.told(short, left, by, inside), overlaps=inside)
+
+
+def _standing_draws(candidate: Candidate, scene: Scene, metered: Draws) -> Draws:
+    """What a first pick draws; of a device that is shared already only what is by capacity."""
+    if scene.ledger.held(candidate.id).shares:
+        return metered
+    return (*candidate.draws, *metered)
 
 
 def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -232,7 +247,9 @@ def supplied_alone(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | Non
     name = scene.spare.shortage(wanted)
     if not name:
         return None
-    return Reason("node-resource", f"draws {wanted[name]} of {name}, {scene.spare.allowances[name]}")
+    return Reason(
+        "node-resource", f"draws {wanted[name]} of {name}, {scene.spare.allowances[name]}"
+    )
 
 
 # --- running -------------------------------------------------------------------------------------
