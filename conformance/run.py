@@ -4,7 +4,8 @@ A corpus is a file of lines `{"question": …, "answer": …}` in the protocol o
 this file; a line with `upstream_bug` also has `right`, and that counts. Questions go to a process
 (`dibs conform`, or any other that speaks the protocol), one a line, and come back in order.
 
-`--random N` needs no corpus: it generates worlds, and asks dibs, brute force and upstream.
+`--random N` needs no corpus: it generates worlds, and asks dibs, brute force and upstream;
+`--expressions N` generates selectors, and asks dibs and upstream.
 
 Exit code 0: no unexplained difference (also when there is no corpus), 1: some, 2: wrong options.
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import answerers
+import selecting
 import telling
 import triple
 
@@ -66,6 +68,14 @@ def main() -> int:
     if options.random is not None:
         return triple.run(
             options.random,
+            options.seed,
+            answerers.upstream(options.oracle),
+            options.jobs,
+            tells_all=options.all,
+        )
+    if options.expressions is not None:
+        return selecting.run(
+            options.expressions,
             options.seed,
             answerers.upstream(options.oracle),
             options.jobs,
@@ -208,6 +218,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help=f"all differences, not {SHOWN}")
     parser.add_argument("--command", default=f"{DIBS} conform", help="who is asked")
     parser.add_argument("--random", type=int, metavar="N", help="N generated worlds, no corpus")
+    parser.add_argument(
+        "--expressions", type=int, metavar="N", help="N generated selectors, no corpus"
+    )
     parser.add_argument("--seed", type=int, default=1, help="the first of them (default: 1)")
     parser.add_argument(
         "--oracle", metavar="FILE", help="who asks upstream (default: build/oracle, if it's there)"

@@ -53,7 +53,7 @@ class Asked:
     smallest: str = ""
 
 
-def run(count: int, seed: int, upstream: str | None, jobs: int, *, tells_all: bool) -> int:
+def run(count: int, seed: int, upstream: str | None, jobs: int | None, *, tells_all: bool) -> int:
     """Ask, tell, and return the exit code."""
     if upstream is None:
         print("upstream isn't asked: conformance/oracle isn't built (make build/oracle; needs Go)")

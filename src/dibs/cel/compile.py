@@ -18,6 +18,7 @@ from dibs.cel.check import Checked
 from dibs.cel.code import Code, Evaluate, Instantiation, Run
 from dibs.cel.library import regexes
 from dibs.cel.runtime import EvaluationError, Optional, Value
+from dibs.cel.types import Type
 
 _CONVERSIONS = frozenset(
     ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
@@ -181,8 +182,8 @@ class _Compiler:
             left, right = operands
             return Code.of(logic.equality(left, right, is_equal=function == "_==_"))
         if function in ("or", "orValue") and resolution.target is not None:
-            unwraps = function == "orValue"
-            return Code.of(_either(operands[0].run, operands[1].run, unwraps=unwraps))
+            unwraps, promised = function == "orValue", self.checked.types[node.id]
+            return Code.of(_either(operands[0].run, operands[1].run, promised, unwraps=unwraps))
         if function == "@in" and operands[1].is_constant and len(resolution.overloads) == 1:
             items = operands[1].value
             if items == () and resolution.overloads[0].id == "in_list":
@@ -358,12 +359,15 @@ def _not_optional(what: str, value: Value) -> str:
     return f"cannot initialize optional {what} from non-optional value {shown}"
 
 
-def _either(optional: Evaluate, other: Evaluate, *, unwraps: bool) -> Evaluate:
+def _either(optional: Evaluate, other: Evaluate, promised: Type, *, unwraps: bool) -> Evaluate:
     """`o.or(p)`, `o.orValue(v)`: the other only when it is needed; what is no optional stays."""
 
     def run(run: Run) -> Value:
         value = optional(run)
         if type(value) is not Optional:
+            # Not if it belies the type that the checker has promised: all else relies on that.
+            if not runtime.fits(value, promised):
+                raise runtime.no_overload()
             return value
         if value.present:
             return value.value if unwraps else value

@@ -7,6 +7,7 @@ Source: the cost rules of cel-go and of Kubernetes' CEL libraries.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -127,14 +128,17 @@ def _equal(operands: Sequence[Operand], overload: Overload) -> Forecast:
 
 def _replaced(operands: Sequence[Operand], overload: Overload) -> Forecast:
     text, old, new = (operand.size for operand in operands[:3])
-    if old.low == 0:
+    high = _replaced_size(text.high, old.low, new.high, is_kept=new.high <= old.low)
+    low = _replaced_size(text.low, old.high, new.low, is_kept=old.high <= new.low)
+    return Forecast(traversal(text, 0.2), Size(low, high))
+
+
+def _replaced_size(text: int, old: int, new: int, *, is_kept: bool) -> int:
+    """`is_kept`: the text is at its longest, or shortest, where nothing is replaced."""
+    if old == 0:
         # An empty `old` is found before every character and at the end.
-        high = add(multiply(add(text.high, 1), new.high), text.high)
-    elif new.high <= old.low:
-        high = text.high
-    else:
-        high = multiply(scaled(text.high, 1 / old.low), new.high)
-    return Forecast(traversal(text, 0.2), Size(0, high))
+        return add(multiply(add(text, 1), new), text)
+    return text if is_kept else multiply(math.ceil(text / old), new)
 
 
 def _split(operands: Sequence[Operand], overload: Overload) -> Forecast:
@@ -147,13 +151,14 @@ def _split(operands: Sequence[Operand], overload: Overload) -> Forecast:
 
 
 def _joined(operands: Sequence[Operand], overload: Overload) -> Forecast:
-    count = operands[0].size.high
-    separator = operands[1].size.high if len(operands) > 1 else 0
-    element = 0
+    count = operands[0].size
+    separator = operands[1].size if len(operands) > 1 else exactly(0)
+    element = exactly(0)
     if operands[0].type.name == "list":
-        element = operands[0].element.high if operands[0].element else sizes.MOST
-    size = add(multiply(count, element), multiply(max(count - 1, 0), separator))
-    return Forecast(scaled(size, CHARACTER), Size(0, size))
+        element = operands[0].element or UNKNOWN
+    gaps = Size(max(count.low - 1, 0), max(count.high - 1, 0))
+    size = count.times(element).plus(gaps.times(separator))
+    return Forecast(scaled(size.high, CHARACTER), size)
 
 
 def _visited(operands: Sequence[Operand], overload: Overload) -> Forecast:
@@ -192,7 +197,7 @@ def _range(operands: Sequence[Operand], overload: Overload) -> Forecast:
     count = _literal_int(operands, 0)
     if count is None:
         return Forecast(sizes.MOST, UNKNOWN)
-    return Forecast(add(max(count, 0), _NEW_LIST), exactly(max(count, 0)))
+    return Forecast(add(scaled(max(count, 0), 1), _NEW_LIST), exactly(max(count, 0)))
 
 
 def _slice(operands: Sequence[Operand], overload: Overload) -> Forecast:
@@ -200,7 +205,7 @@ def _slice(operands: Sequence[Operand], overload: Overload) -> Forecast:
     start = max(_literal_int(operands, 1) or 0, 0)
     end = _literal_int(operands, 2)
     count = ((operands[0].size.high if end is None else max(end, 0)) - start) % 2**64
-    return Forecast(add(count, _NEW_LIST), exactly(count))
+    return Forecast(add(scaled(count, 1), _NEW_LIST), exactly(count))
 
 
 def _reversed(operands: Sequence[Operand], overload: Overload) -> Forecast:
