@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dibs.allocate import alike, capacity, natives, totals
+from dibs.allocate import alike, capacity, modes, natives, totals
 from dibs.allocate.alike import Likeness
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
 from dibs.allocate.groups import Modes
+from dibs.allocate.modes import Card
 from dibs.allocate.natives import Least
 from dibs.allocate.outcome import FATAL
 from dibs.allocate.problem import Problem, Slot
@@ -61,6 +62,7 @@ class Survey:
     holders: Mapping[int, Mapping[object, Places]]
     users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
     members: Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]
+    modes: Sequence[Card]
     totals: Sequence[Total]
     natives: Sequence[Least]
 
@@ -76,6 +78,7 @@ class Survey:
             holders=_holders(problem),
             users=_users(problem),
             members=_members(problem),
+            modes=modes.of(problem),
             totals=totals.of(problem, good),
             natives=natives.least(problem, good),
         )
@@ -173,7 +176,7 @@ class Survey:
             choices.insert(0, (Demand(ask, rest, draft.left),))
         return (
             not all(_is_met(choice) for choice in choices)
-            or _is_crowded(choices, self.shareable)
+            or _is_crowded(choices, self.shareable, self.modes)
             or self._is_oversized(draft, slots)
             or self._is_overdrawn(choices, draft)
             or self._is_contradicted(choices, draft)
@@ -291,7 +294,7 @@ def _has_room(concerned: Sequence[Choice], within: Places) -> bool:
     )
 
 
-def _is_crowded(choices: Sequence[Choice], shareable: Places) -> bool:
+def _is_crowded(choices: Sequence[Choice], shareable: Places, by_mode: Sequence[Card]) -> bool:
     """Whether asks that must share the same devices want more than there are."""
     by_places: dict[Places, int] = defaultdict(int)
     union, wanted = 0, 0
@@ -306,8 +309,8 @@ def _is_crowded(choices: Sequence[Choice], shareable: Places) -> bool:
         by_places[places] += least
         union |= places
         wanted += least
-    return wanted > union.bit_count() or any(
-        least > places.bit_count() for places, least in by_places.items()
+    return wanted > modes.most(union, by_mode) or any(
+        least > modes.most(places, by_mode) for places, least in by_places.items()
     )
 
 

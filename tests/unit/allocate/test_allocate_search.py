@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import msgspec
 import pytest
 
 from dibs.allocate import allocator
@@ -101,3 +102,37 @@ def test_claims_of_one_name_are_told_apart() -> None:
     assert isinstance(outcome, Allocated)
     picked = [[r.device for r in each.devices.results] for each in outcome.allocations]
     assert picked == [["gpu-0"], ["gpu-1"]]
+
+
+def test_one_device_of_another_mode_than_all_cards_is_seen_at_once() -> None:
+    """Each of the cards goes in one mode (KEP-5963): plain counting finds devices enough."""
+    cards = range(6)
+    parts = [
+        b.device(
+            f"{mode}-{card}-{number}",
+            mode=mode,
+            draws=[
+                msgspec.structs.replace(
+                    b.draw(f"card-{card}", memory="10"), compatibility_groups=(mode,)
+                )
+            ],
+        )
+        for card in cards
+        for mode in ("mig", "vgpu")
+        for number in range(4)
+    ]
+    sets = [b.counter_set(f"card-{card}", memory="80") for card in cards]
+    supply = Supply.of(
+        [
+            b.resource_slice(name="sets", node="node-a", of=2, counters=sets),
+            b.resource_slice(*parts, name="parts", node="node-a", of=2),
+        ]
+    )
+    of_mode = 'device.attributes["gpu.example.com"].mode == '
+    fours = [b.request(f"r{card}", f'{of_mode}"mig"', count=4) for card in cards]
+    for last, expected in (("mig", Allocated), ("vgpu", Refused)):
+        requests = [*fours[1:], b.request("last", f'{of_mode}"{last}"')]
+        claim = b.claim("train", *(requests if last == "mig" else (*fours, requests[-1])))
+        options = Options(strict=True, budget=500)
+        outcome = allocator.allocate(NODE, [claim], supply, Ledger.of([]), CLASSES, options)
+        assert isinstance(outcome, expected)

@@ -207,6 +207,9 @@ class Judge:
         """Whether the card still has what the pick draws (KEP-4815, KEP-5941), in a mode in which
         the device can be used (KEP-5963)."""
         draws = candidate.device.consumes_counters
+        if self.features.partitionable_devices and self.is_shareable(candidate):
+            if not self.takes_nothing(ask) and not self._is_as_remembered(candidate):
+                return False
         if not draws:
             return True
         if not self.features.partitionable_devices:
@@ -217,8 +220,6 @@ class Judge:
             return False
         if self.takes_nothing(ask):
             return True
-        if self.is_shareable(candidate) and not self._is_as_remembered(candidate):
-            return False
         pool = self._pool(candidate)
         mine = [
             pick
