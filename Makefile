@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed-from-lock
+# How many worlds and selectors `make conformance` generates.
+N ?= 2000
 
-.PHONY: demo test check lint types imports bench conformance lock clean
+.PHONY: demo test check lint types imports bench conformance oracle lock clean
 
 demo: $(STAMP)
 	@$(BIN)/python examples/demo.py
@@ -23,8 +25,20 @@ types: $(STAMP)
 imports: $(STAMP)
 	$(BIN)/lint-imports
 
-conformance: $(STAMP)
+# The corpora, then N generated worlds and as many selectors, asked of all there is to ask.
+conformance: $(STAMP) oracle
 	$(BIN)/python conformance/run.py $(if $(VECTORS),--vectors $(VECTORS)) $(ARGS)
+	$(BIN)/python conformance/run.py --random $(N)
+	$(BIN)/python conformance/run.py --expressions $(N)
+
+# Upstream's answers need Go, and its module cache or the network; without them we go on without.
+oracle:
+	@if ! command -v go >/dev/null; then \
+	  echo "oracle: not built, upstream will not be asked: there is no go"; \
+	elif ! (cd conformance/oracle && go build -buildvcs=false -o $(CURDIR)/build/oracle .); then \
+	  rm -f build/oracle; \
+	  echo "oracle: not built, upstream will not be asked: go build failed, see above"; \
+	fi
 
 bench: $(STAMP)
 	$(BIN)/python -m bench $(ARGS)
