@@ -21,6 +21,7 @@ from dibs.lint import (
     sharing,
     validation,
     versions,
+    workloads,
 )
 from dibs.lint.finding import Finding, Severity
 from dibs.lint.rule import Remark, Rule, World
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     *claims.RULES,
     *hardware.RULES,
     *sharing.RULES,
+    *workloads.RULES,
 )
 
 # What reading says, by the kind of its faults.

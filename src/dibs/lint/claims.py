@@ -19,6 +19,7 @@ from dibs.model.objects import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
+from dibs.schedule import groups
 
 # AllocationResultsMaxSize of the API: one claim gets 32 devices and no more.
 MAX_RESULTS = 32
@@ -163,11 +164,11 @@ def admin_refusal(world: World, wish: Wish) -> str:
 
 
 def template_users(world: World) -> Counter[tuple[str, str]]:
-    """Count the Pods of each template, by namespace and name."""
+    """Count the Pods that get a claim of their own by each template, by namespace and name."""
     return Counter(
         (references.namespace_of(pod), used.resource_claim_template_name)
         for _, pod, _, used in references.pod_claims(world)
-        if used.resource_claim_template_name
+        if used.resource_claim_template_name and not groups.sharing(pod, used, world.snapshot)
     )
 
 

@@ -254,9 +254,12 @@ def consumers(holder: Holder, snapshot: Snapshot) -> tuple[tuple[str, ...], tupl
     containers: list[str] = []
     for reference in claim.status.reserved_for:
         if reference.resource != "pods":
-            pods.append(f"{reference.resource}/{reference.name}")
-            for member in members(reference, claim, snapshot):
+            users = tuple(members(reference, claim, snapshot))
+            pods += [member.metadata.name for member in users]
+            for member in users:
                 containers += containers_of(member, claim, holder.request, snapshot)
+            if not users:
+                pods.append(f"{reference.resource}/{reference.name}")
             continue
         pods.append(reference.name)
         pod = snapshot.pods.get(Key(claim.metadata.namespace, reference.name))
@@ -269,10 +272,13 @@ def members(
     reference: ResourceClaimConsumerReference, claim: ResourceClaim, snapshot: Snapshot
 ) -> Iterator[Pod]:
     """The Pods on nodes that use a claim as members of a group (KEP-5729)."""
+    key = key_of(claim.metadata)
     for pod in snapshot.pods.values():
-        is_near = key_of(pod.metadata).namespace == claim.metadata.namespace
+        is_near = key_of(pod.metadata).namespace == key.namespace
         if is_near and pod.spec.node_name and pod_groups.is_consumer(reference, pod):
-            yield pod
+            uses = pod_claims.known_uses(pod, snapshot)
+            if any(key_of(each.claim.metadata) == key for each in uses):
+                yield pod
 
 
 def containers_of(
