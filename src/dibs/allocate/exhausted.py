@@ -1,4 +1,4 @@
-"""Which counter a refusal is about when devices fit one by one but not as many as wanted.
+"""Which counter or capacity a refusal is about when devices fit one by one but not all at once.
 
 For each counter: how many of the fitting partitions it could give at most, taking those that draw
 least (KEP-4815). A counter that is enough for fewer than wanted explains the refusal; where only
@@ -36,6 +36,11 @@ def by_one(problem: Problem, ask: Ask, fitting: Sequence[int], wanted: int) -> s
     return ""
 
 
+def together(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> str:
+    """What is too little for all requests at once: each with its places and how many it needs."""
+    return by_all(problem, asks) or by_shares(problem, asks)
+
+
 def by_all(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> str:
     """The counter that has too little for all requests together, each with the least it draws."""
     names = dict.fromkeys(name for _, places, _ in asks for name in _draws(problem, places))
@@ -55,6 +60,55 @@ def by_all(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> 
         if needed > left:
             return f"{_told(problem, name, tuple(sets))}, at least {needed} needed"
     return ""
+
+
+def by_shares(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> str:
+    """The capacity of shared devices that has too little for all requests together (KEP-5075).
+
+    Either the sum is too small, or each device has room for too few of even the smallest share.
+    """
+    wanted = [each for each in asks if _is_shared(problem, each[0], each[1])]
+    places = dict.fromkeys(place for _, fitting, _ in wanted for place in fitting)
+    names = dict.fromkeys(
+        name for place in places for name in problem.candidates[place].device.capacity
+    )
+    for name in names:
+        rooms = [problem.scene.room(problem.candidates[place]).get(name, ZERO) for place in places]
+        shares = [(_least_share(problem, ask, fits, name), count) for ask, fits, count in wanted]
+        shares = [(share, count) for share, count in shares if share > ZERO]
+        needed, left, number = ZERO, ZERO, sum(count for _, count in shares)
+        for share, count in shares:
+            for _ in range(count):
+                needed = needed.plus(share)
+        for room in rooms:
+            left = left.plus(max(room, ZERO))
+        if needed > left:
+            return f"{_where(problem, list(places), name)}: {left} left, {needed} needed"
+        least = min((share for share, _ in shares), default=ZERO)
+        most = sum(_most([least] * number, room) for room in rooms) if least > ZERO else number
+        if most < number:
+            what = _where(problem, list(places), name)
+            return f"{what}: enough for {most} of {number} shares of at least {least}"
+    return ""
+
+
+def _is_shared(problem: Problem, ask: Ask, fitting: Sequence[int]) -> bool:
+    return (
+        not ask.is_admin
+        and bool(fitting)
+        and all(problem.candidates[place].is_shareable for place in fitting)
+    )
+
+
+def _least_share(problem: Problem, ask: Ask, fitting: Sequence[int], name: str) -> Quantity:
+    taken = (problem.scene.share(ask, problem.candidates[place])[0] for place in fitting)
+    return min((each.get(name, ZERO) for each in taken), default=ZERO)
+
+
+def _where(problem: Problem, places: Sequence[int], name: str) -> str:
+    if len(places) == 1:
+        return f"{name} of {problem.candidates[places[0]].id.device}"
+    return f"{name} of {len(places)} devices"
 
 
 def _draws(

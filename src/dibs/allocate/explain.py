@@ -149,11 +149,14 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
 
 
 def _drained(problem: Problem, slots: Sequence[Slot]) -> str:
-    """The counter that can't give all of them what they need, where one can't; of devices that
-    must be alike, on the first card or whatever it is that they have in common."""
+    """The counter or capacity that can't give all of them what they need, where one can't.
+
+    Of devices that must be alike: that of the first card, or whatever they have in common.
+    """
     asks = [slot.request.alternatives[0] for slot in slots if len(slot.request.alternatives) == 1]
     places = set(range(len(problem.candidates)))
-    if note := exhausted.by_all(problem, _wanted(problem, asks, places)):
+    wanted = _wanted(problem, asks, places)
+    if note := exhausted.together(problem, wanted):
         return f": {note}"
     for number, constraint in _all_rules(problem):
         if constraint.kind == "match" and len(asks) == len(slots):
@@ -162,7 +165,7 @@ def _drained(problem: Problem, slots: Sequence[Slot]) -> str:
             for _, alike_places in _groups(problem, constraint):
                 wanted = _wanted(problem, bound, alike_places)
                 if all(len(fitting) >= count for _, fitting, count in wanted):
-                    notes.append(exhausted.by_all(problem, wanted))
+                    notes.append(exhausted.together(problem, wanted))
             if notes and all(notes):
                 return f": {constraint} leaves them {notes[0]}"
     return ""
