@@ -1,4 +1,4 @@
-"""`dibs lint PATH…`: every finding with its place and remedy. Exit 1 if there is an error."""
+"""`dibs lint PATH…`: every finding with its place and remedy. Exit 1 if there is any."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def command(paths: tuple[str, ...], form: str | None) -> int:
     else:
         for each in found:
             output.say(finding.text(each))
+    source.remark_on_skipped(loaded)
     errors = sum(each.severity == "error" for each in found)
     warnings = len(found) - errors
     output.remark(

@@ -85,11 +85,16 @@ def remark_on(loaded: Loaded) -> None:
         output.remark(f"warning: {fault}")
     if len(passed) > SHOWN:
         output.remark(f"warning: {len(passed) - SHOWN} more of these; dibs lint lists them all")
+    remark_on_skipped(loaded)
+    if loaded.repeated:
+        output.remark(f"{loaded.repeated} objects are there more than once, and equal")
+
+
+def remark_on_skipped(loaded: Loaded) -> None:
+    """Objects of kinds that dibs does not read, by kind."""
     if loaded.skipped:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(loaded.skipped.items()))
         output.remark(f"skipped, being no matter of devices: {counts}")
-    if loaded.repeated:
-        output.remark(f"{loaded.repeated} objects are there more than once, and equal")
 
 
 def invalid(entries: Iterable[Entry]) -> list[str]:

@@ -282,3 +282,13 @@ def test_the_demo_script_runs_without_a_terminal() -> None:
     done = subprocess.run([sys.executable, str(script)], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert b"pod default/train waits: none of 3 nodes" in done.stdout
+
+
+def test_lint_names_the_kinds_it_passes_over(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "in.yaml"
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s%d}\n"
+    file.write_text("---\n".join(secret % number for number in range(2)))
+    assert main(["lint", str(file)]) == 0
+    assert "skipped, being no matter of devices: 2 v1 Secret" in capsys.readouterr().err

@@ -108,6 +108,22 @@ def test_a_full_disk_is_told(command: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["conform", "conform cel"])
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("<&-", 2)])
+def test_questions_and_closed_streams(command: str, closed: str, code: int) -> None:
+    script = f'exec "$@" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *DIBS, *command.split()],
+        input=b"{}\n",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert (b"standard input is closed" in done.stderr) == (code == 2)
+    assert b"bug" not in done.stderr
+
+
+@pytest.mark.slow
 def test_ctrl_c_is_quiet() -> None:
     command = [*DIBS, "allocate", "-f", "-"]
     process = subprocess.Popen(
