@@ -4,8 +4,9 @@ It answers the same questions by reading the contract aloud: every pool is resol
 every question, every pick is tried in candidate order, every sum is added up from the picks so
 far. Nothing is cached, pruned or undone. Tests hold the real allocator against it.
 
-`search` has the search, `pools` and `wishes` what it searches, `checks` and `constraints` what
-speaks against a pick, `results` what is written at the end. CEL is borrowed from `dibs.request`.
+`search` has the search, `pools`, `wishes` and `holding` what it searches, `checks` what speaks
+against a pick (with `cards`, `capacity` and `constraints`), `results` what is written at the end.
+CEL is borrowed from `dibs.request`.
 """
 
 from dibs.testing.oracle.search import answer

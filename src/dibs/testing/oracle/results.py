@@ -16,7 +16,7 @@ from dibs.model.objects import (
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
-from dibs.testing.oracle.checks import Pick
+from dibs.testing.oracle.holding import Pick
 from dibs.testing.oracle.pools import Candidate, Fatal
 from dibs.testing.oracle.wishes import Ask
 

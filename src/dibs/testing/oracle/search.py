@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dibs.testing.oracle import checks, pools, results, wishes
-from dibs.testing.oracle.checks import Judge, Pick
+from dibs.testing.oracle import capacity, holding, pools, results, wishes
+from dibs.testing.oracle.checks import Judge
+from dibs.testing.oracle.holding import Pick
 from dibs.testing.oracle.pools import Candidate, Fatal
 from dibs.testing.oracle.wishes import MOST_DEVICES, Ask
 from dibs.testing.question import Answer, Question
@@ -69,7 +70,7 @@ def _prepare(question: Question, as_upstream: bool) -> _Prepared:
     """Resolve pools and asks. Raises Fatal, and _Refused for `All` over a pool in doubt."""
     features = question.features
     found = tuple(pools.resolve(question.node, question.slices, features))
-    held = checks.held(question.allocated, features)
+    held = holding.held(question.allocated, features)
     judge = Judge(question.node, found, question.claims, held, features, as_upstream)
     classes = {each.metadata.name: each for each in question.classes}
     wanted = []
@@ -188,10 +189,10 @@ class _Search:
     def plus(self, ask: Ask, candidate: Candidate, draft: _Draft) -> _Draft:
         is_share = self.judge.is_shareable(candidate)
         consumed = {
-            name: checks.consumption(
-                capacity, ask.capacity.get(name), self.judge.features.fractional_capacity_range
+            name: capacity.consumption(
+                each, ask.capacity.get(name), self.judge.features.fractional_capacity_range
             )
-            for name, capacity in candidate.device.capacity.items()
+            for name, each in candidate.device.capacity.items()
             if is_share and self.judge.features.consumable_capacity
         }
         pick = Pick(ask, candidate, is_share, consumed)
