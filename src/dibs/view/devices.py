@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dibs.allocate import counters, groups, overlaps
+from dibs.allocate import capacity, counters, groups, overlaps
 from dibs.allocate.counters import Drawing
 from dibs.allocate.groups import Modes
+from dibs.allocate.overlaps import Overlap
 from dibs.model.core import Container, Pod
 from dibs.model.objects import Device, ResourceClaim, ResourceClaimConsumerReference
 from dibs.schedule import claims as pod_claims
@@ -56,6 +57,8 @@ class Use:
     consumed: Mapping[str, Quantity] | None = None
     pods: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
+    left: Mapping[str, Quantity] | None = None  # of a shared device's capacities
+    overlaps: tuple[Overlap, ...] = ()
 
 
 def uses(
@@ -149,10 +152,14 @@ def uses_of(
     for holder in holding.watchers:
         yield use(node, candidate, "watched", "admin access", holder, snapshot)
     if holding.shares and (rest := remaining(candidate, holding.consumed)):
-        yield Use(node, candidate.id, "left", rest, candidate.device)
+        left = capacity.room(candidate.device.capacity, holding.consumed)
+        yield Use(node, candidate.id, "left", rest, candidate.device, left=left)
     if holding.is_free:
         state, note = idle_state(candidate, shelf, ledger, snapshot)
-        yield Use(node, candidate.id, state, note, candidate.device)
+        inside: tuple[Overlap, ...] = ()
+        if state == "blocked" and shelf.pool:
+            inside = overlaps.found(candidate.draws, shelf.pool, shelf.drawings)
+        yield Use(node, candidate.id, state, note, candidate.device, overlaps=inside)
 
 
 def idle_state(
@@ -182,11 +189,11 @@ def taint_note(candidate: Candidate, snapshot: Snapshot) -> str:
 def remaining(candidate: Candidate, consumed: Mapping[str, Quantity]) -> str:
     """What a shared device has left to give; "" when it has no capacities to count."""
     parts = []
-    for name, capacity in candidate.device.capacity.items():
-        if capacity.value is None or name not in consumed:
+    for name, whole in candidate.device.capacity.items():
+        if whole.value is None or name not in consumed:
             continue
-        rest = capacity.value.minus(consumed[name])
-        told = f"{name} {max(rest, ZERO)} of {capacity.value}"
+        rest = whole.value.minus(consumed[name])
+        told = f"{name} {max(rest, ZERO)} of {whole.value}"
         if rest < ZERO:
             told += f" (overcommitted by {rest.negated()})"
         parts.append(told)
@@ -380,11 +387,22 @@ def records(found: Iterable[Use]) -> list[dict[str, object]]:
             "request": each.request,
             "share": each.share,
             "consumed": {name: str(value) for name, value in (each.consumed or {}).items()},
+            "left": {name: str(value) for name, value in (each.left or {}).items()},
+            "overlaps": [overlap_record(inside) for inside in each.overlaps],
             "pods": list(each.pods),
             "containers": list(each.containers),
         }
         for each in found
     ]
+
+
+def overlap_record(inside: Overlap) -> dict[str, object]:
+    """A held device that keeps a partition from being had."""
+    return {
+        "device": inside.device.device,
+        "claim": inside.claim,
+        "counters": [f"{counter.set}/{counter.name}" for counter in inside.counters],
+    }
 
 
 def what(each: Use) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from dibs.allocate.outcome import AskNo, Refused, TimedOut
-from dibs.allocate.overlaps import Overlap
 from dibs.schedule.plan import (
     Broken,
     ClaimUse,
@@ -24,7 +23,7 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import key_of
 from dibs.schedule.state import State
 from dibs.supply import taints
-from dibs.view import granted
+from dibs.view import devices, granted
 from dibs.view.why import Account
 
 Record = dict[str, object]
@@ -126,19 +125,10 @@ def request(ask: AskNo) -> Record:
                 "code": no.reason.code,
                 "text": no.reason.text,
                 "holder": no.reason.holder.claim if no.reason.holder else "",
-                "overlaps": [overlap(each) for each in no.reason.overlaps],
+                "overlaps": [devices.overlap_record(each) for each in no.reason.overlaps],
             }
             for no in ask.noes
         ],
-    }
-
-
-def overlap(inside: Overlap) -> Record:
-    """A held device that keeps a partition from being had."""
-    return {
-        "device": inside.device.device,
-        "claim": inside.claim,
-        "counters": [f"{counter.set}/{counter.name}" for counter in inside.counters],
     }
 
 

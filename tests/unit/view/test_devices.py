@@ -121,6 +121,7 @@ def test_shares_and_what_is_left() -> None:
     assert [use.state for use in found] == ["shared", "shared", "left"]
     assert [use.claim for use in found] == ["default/x", "default/y", ""]
     assert found[2].note == "memory 20Gi of 40Gi"
+    assert [row["left"] for row in devices.records(found)] == [{}, {}, {"memory": "20Gi"}]
 
 
 def test_a_partition_whose_card_is_used_up_is_blocked() -> None:
@@ -133,6 +134,9 @@ def test_a_partition_whose_card_is_used_up_is_blocked() -> None:
     found = devices.uses(Snapshot.of([builders.node("a"), counters, published, held]))
     assert states(found) == {"a/gpu-0": "blocked", "a/half": "held"}
     assert found[0].note == "overlaps half, held by default/x"
+    assert devices.records(found)[0]["overlaps"] == [
+        {"device": "half", "claim": "default/x", "counters": ["card/memory"]}
+    ]
 
 
 def test_admin_access_takes_nothing() -> None:
