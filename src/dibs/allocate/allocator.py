@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dibs.allocate import explain, problem, remembering, result, search
+from dibs.allocate import checks, explain, problem, remembering, result, search
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Allocated, Failed, Outcome, Refused, TimedOut
 from dibs.allocate.problem import Problem
@@ -70,7 +70,10 @@ def allocate(
         wishes, wrong = _read(claims, classes, supply.features)
         pools = supply.pools(node)
         scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers, spare)
-        posed = problem.pose(wishes, pools, scene, is_strict=options.strict, order=options.order)
+        tests = checks.of(supply.features)
+        posed = problem.pose(
+            wishes, pools, scene, tests, is_strict=options.strict, order=options.order
+        )
         if isinstance(posed, PoolFault):
             return _unposed(node, pools, posed)
         if wrong is not None:

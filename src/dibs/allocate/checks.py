@@ -9,6 +9,7 @@ Gates are resolved before: in the pools (taints, shares), in the ledger, and in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps
 from dibs.allocate.counters import Draws
@@ -25,9 +26,27 @@ from dibs.values.mistake import Mistake
 SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
 
 Standing = Callable[[Ask, Candidate, Scene], Reason | None]
+Running = Callable[[Ask, Candidate, Draft, Scene], Reason | None]
 
 # Said of every partition of a busy card in every attempt: only `drawn_out` has more words.
 USED_UP = Reason("counter", "a counter is used up")
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """All checks of an attempt. A selector that fails on a device which is in use is never met
+    (KEP-4381 evaluates selectors only on free devices): so `first` come before the standing ones.
+    """
+
+    listing: tuple[Standing, ...]
+    first: tuple[Running, ...]
+    standing: tuple[Standing, ...]
+    running: tuple[Running, ...]
+
+
+def of(features: Features) -> Checks:
+    running = (roomy, compatible_here, affordable, supplied)
+    return Checks(listing(features), (unpicked,), standing(features), running)
 
 
 def standing(features: Features) -> tuple[Standing, ...]:
@@ -67,6 +86,15 @@ def first(
 ) -> Reason | None:
     for test in tests:
         if against := test(ask, candidate, scene):
+            return against
+    return None
+
+
+def first_running(
+    tests: tuple[Running, ...], ask: Ask, candidate: Candidate, draft: Draft, scene: Scene
+) -> Reason | None:
+    for test in tests:
+        if against := test(ask, candidate, draft, scene):
             return against
     return None
 
@@ -255,7 +283,7 @@ def supplied_alone(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | Non
 # --- running -------------------------------------------------------------------------------------
 
 
-def unpicked(ask: Ask, candidate: Candidate, draft: Draft) -> Reason | None:
+def unpicked(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
     """Within a claim no device is used twice; between claims admin access is in no one's way."""
     use = draft.uses.get(candidate.id)
     if use is None or candidate.is_shareable:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dibs.allocate import checks, orders
-from dibs.allocate.checks import Standing
+from dibs.allocate.checks import Checks
 from dibs.allocate.draft import Draft
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import FATAL, Reason
@@ -44,7 +44,7 @@ class Problem:
     needs: Mapping[Ask, int]
     lists: Mapping[Ask, tuple[int, ...]]
     rules: Mapping[Ask, tuple[tuple[int, Constraint], ...]]
-    tests: tuple[Standing, ...]
+    tests: Checks
     is_strict: bool
     _verdicts: dict[tuple[Ask, int], Reason | None] = field(default_factory=dict)
 
@@ -62,7 +62,9 @@ class Problem:
         """Why the ask can't have this device, whatever else is picked."""
         key = ask, place
         if key not in self._verdicts:
-            self._verdicts[key] = checks.first(self.tests, ask, self.candidates[place], self.scene)
+            self._verdicts[key] = checks.first(
+                self.tests.standing, ask, self.candidates[place], self.scene
+            )
         return self._verdicts[key]
 
     def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
@@ -70,15 +72,11 @@ class Problem:
         candidate = self.candidates[place]
         if self.is_strict and ask.mode == "All" and self.rules[ask]:
             self._raise_if_contradicted(ask, candidate, draft)
-        # A selector that fails on a device which is in use is never met (KEP-4381 evaluates
-        # selectors only on free devices): so `unpicked` comes before the verdict.
+        tests = self.tests
         against = (
-            checks.unpicked(ask, candidate, draft)
+            checks.first_running(tests.first, ask, candidate, draft, self.scene)
             or self.verdict(ask, place)
-            or checks.roomy(ask, candidate, draft, self.scene)
-            or checks.compatible_here(ask, candidate, draft, self.scene)
-            or checks.affordable(ask, candidate, draft, self.scene)
-            or checks.supplied(ask, candidate, draft, self.scene)
+            or checks.first_running(tests.running, ask, candidate, draft, self.scene)
             or self.violation(ask, candidate, draft)
         )
         if against is not None and self.is_strict:
@@ -88,12 +86,13 @@ class Problem:
     def _raise_if_contradicted(self, ask: Ask, candidate: Candidate, draft: Draft) -> None:
         """Mode All against a constraint is fatal, also when other claims or picks have left too
         little capacity: upstream looks at that last."""
-        tests = tuple(test for test in self.tests if test is not checks.left_over)
+        tests = self.tests
+        standing = tuple(test for test in tests.standing if test is not checks.left_over)
+        running = tuple(test for test in tests.running if test is not checks.roomy)
         if (
-            checks.unpicked(ask, candidate, draft)
-            or checks.first(tests, ask, candidate, self.scene)
-            or checks.compatible_here(ask, candidate, draft, self.scene)
-            or checks.affordable(ask, candidate, draft, self.scene)
+            checks.first_running(tests.first, ask, candidate, draft, self.scene)
+            or checks.first(standing, ask, candidate, self.scene)
+            or checks.first_running(running, ask, candidate, draft, self.scene)
         ):
             return
         if against := self.violation(ask, candidate, draft):
@@ -107,7 +106,13 @@ class Problem:
 
 
 def pose(
-    wishes: Sequence[Wish], pools: Iterable[Pool], scene: Scene, *, is_strict: bool, order: Order
+    wishes: Sequence[Wish],
+    pools: Iterable[Pool],
+    scene: Scene,
+    tests: Checks,
+    *,
+    is_strict: bool,
+    order: Order,
 ) -> Problem | PoolFault:
     """Put the question, or name the pool because of which mode All can't be answered.
 
@@ -122,7 +127,7 @@ def pose(
         for ask in (ask for request in wish.requests for ask in request.alternatives):
             needs[ask] = ask.count
             if ask.mode == "All":
-                listed = _listed(ask, usable, scene, is_strict)
+                listed = _listed(ask, usable, scene, tests, is_strict)
                 if isinstance(listed, PoolFault):
                     return listed
                 # All are taken, so their order matters only to who reads the results.
@@ -142,22 +147,21 @@ def pose(
         needs=needs,
         lists=lists,
         rules=_rules(wishes),
-        tests=checks.standing(scene.features),
+        tests=tests,
         is_strict=is_strict,
     )
 
 
 def _listed(
-    ask: Ask, pools: Iterable[Pool], scene: Scene, is_strict: bool
+    ask: Ask, pools: Iterable[Pool], scene: Scene, tests: Checks, is_strict: bool
 ) -> frozenset[Candidate] | PoolFault:
     """The devices that mode All means, or the fault of a pool that may have more of them."""
-    tests = checks.listing(scene.features)
     listed: list[Candidate] = []
     for pool in pools:
         if pool.fault is not None:
             return pool.fault
         for candidate in pool.candidates:
-            against = checks.first(tests, ask, candidate, scene)
+            against = checks.first(tests.listing, ask, candidate, scene)
             if against is None:
                 listed.append(candidate)
             elif is_strict:
