@@ -9,11 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from dibs.model.core import Container, Node, NodeStatus, Pod, PodSpec, ResourceRequirements
+from dibs.model.core import (
+    Container,
+    Node,
+    NodeStatus,
+    Pod,
+    PodExtendedResourceClaimStatus,
+    PodSpec,
+    ResourceRequirements,
+)
 from dibs.model.meta import ObjectMeta
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import pods
-from dibs.schedule.plan import Placed, Settled
+from dibs.schedule.plan import (
+    BindPod,
+    CreateClaim,
+    Placed,
+    Plan,
+    RecordInPod,
+    Settled,
+    WriteAllocation,
+)
 from dibs.schedule.snapshot import Snapshot
 from dibs.testing import builders
 from dibs.values.quantity import Quantity
@@ -110,6 +126,10 @@ def test_the_plan_does_what_counting_says(
                 taken.add((result.pool, result.device))
         if isinstance(thing, Pod):
             check_mappings(thing, written)
+            assert carried_out(plan, thing.metadata.name) == (
+                thing.status.extended_resource_claim_status,
+                thing.spec.node_name,
+            )
 
     names = {thing.metadata.name for thing in written if isinstance(thing, Pod)}
     waiting = [each for each in asked if each.metadata.name not in names]
@@ -135,3 +155,24 @@ def check_mappings(found: Pod, written: tuple[object, ...]) -> None:
         assert len(served) == len(set(served))
         assert sum(sizes[name] for name in served) >= wanted
         assert bool(served) == bool(wanted)
+
+
+def carried_out(plan: Plan, name: str) -> tuple[PodExtendedResourceClaimStatus | None, str]:
+    """What the writes make of a Pod: its claim is there and allocated before it is named."""
+    made: set[str] = set()
+    allocated: set[str] = set()
+    status, where = None, ""
+    for write in plan.writes:
+        match write:
+            case CreateClaim():
+                made.add(write.claim.metadata.name)
+                assert write.claim.status.allocation is None
+            case WriteAllocation():
+                assert write.claim.name in made
+                allocated.add(write.claim.name)
+            case RecordInPod() if write.pod.name == name and write.extended is not None:
+                assert write.extended.resource_claim_name in allocated
+                status = write.extended
+            case BindPod() if write.pod.name == name:
+                where = write.node
+    return status, where
