@@ -6,8 +6,20 @@ from collections.abc import Iterable, Iterator
 
 from dibs.model.core import NodeAllocatableResourceClaimStatus
 from dibs.schedule import footprint
+from dibs.schedule.plan import Decision, Placed, Settled
+from dibs.schedule.state import State
 from dibs.view import words
 from dibs.view.tree import Tree
+
+
+def of_account(decision: Decision, before: State) -> tuple[NodeAllocatableResourceClaimStatus, ...]:
+    """What a Pod draws by a plan, or as its status says."""
+    if isinstance(decision, Placed):
+        return decision.natives
+    if isinstance(decision, Settled) and decision.subject.kind == "Pod":
+        pod = before.snapshot.pods[decision.subject.key]
+        return pod.status.node_allocatable_resource_claim_statuses
+    return ()
 
 
 def trees(statuses: Iterable[NodeAllocatableResourceClaimStatus]) -> Iterator[Tree]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from dibs.allocate.outcome import AskNo, Refused, TimedOut
+from dibs.schedule import footprint
 from dibs.schedule.plan import (
     Broken,
     ClaimUse,
@@ -23,7 +24,7 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import key_of
 from dibs.schedule.state import State
 from dibs.supply import taints
-from dibs.view import devices, granted
+from dibs.view import devices, drawn, granted
 from dibs.view.why import Account
 
 Record = dict[str, object]
@@ -45,7 +46,23 @@ def account(told: Account) -> Record:
         "nodes": nodes(decision),
         "suggestions": [{"text": each.text, "node": each.node} for each in told.suggestions],
         "users": [str(user) for user in told.users],
+        "draws": draws(told),
     }
+
+
+def draws(told: Account) -> list[Record]:
+    """What the Pod draws from its node through claims (KEP-5517): amounts by resource."""
+    return [
+        {
+            "claim": status.resource_claim_name,
+            "containers": list(status.containers),
+            "amounts": {
+                name: str(amount)
+                for name, amount in sorted(footprint.through_claims([status]).items())
+            },
+        }
+        for status in drawn.of_account(told.decision, told.before)
+    ]
 
 
 def subject(who: Subject) -> Record:
@@ -140,6 +157,15 @@ def claim(use: ClaimUse, state: State) -> Record:
         "name": use.claim.metadata.name,
         "entry": use.entry,
         "template": use.template,
+        "group": use.group.metadata.name if use.group else "",
+        "resources": [
+            {
+                "container": each.container_name,
+                "resource": each.resource_name,
+                "request": each.request_name,
+            }
+            for each in use.mappings
+        ],
         "allocated": use.claim.status.allocation is not None,
         "node": node,
         "reservedFor": [reference.name for reference in use.claim.status.reserved_for],

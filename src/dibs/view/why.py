@@ -227,7 +227,7 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
     if subject.kind == "Pod":
         pod = account.before.snapshot.pods[subject.key]
         children += named.plugged(pod, decision, account.before)
-        children += drawn.trees(decision.natives)
+        children += drawn.trees(drawn.of_account(decision, account.before))
     if decision.passed_over:
         before = refusals.trees(decision.passed_over, every_node)
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
@@ -252,7 +252,7 @@ def settled(account: Account, decision: Settled, every_node: bool) -> Tree:
     if pods.is_done(pod):
         return Tree(f"{subject} {ended(pod)}: it needs no devices")
     children += tuple(named.plugged(pod, decision, account.before))
-    children += tuple(drawn.trees(pod.status.node_allocatable_resource_claim_statuses))
+    children += tuple(drawn.trees(drawn.of_account(decision, account.before)))
     if not children:
         return Tree(f"{subject} is on {decision.node}, and uses no claim")
     return Tree(f"{subject} is on {decision.node}", children + unreserved(account, decision, pod))
