@@ -12,8 +12,6 @@ import os
 import re
 import sys
 
-import msgspec
-
 from dibs.values.mistake import Mistake
 
 # All C0 and C1 controls but newline and tab: a device attribute may hold an escape sequence.
@@ -37,6 +35,8 @@ def say(text: str) -> None:
 def say_json(record: object) -> None:
     """Write one JSON document, indented."""
     # Not json: it indents in Python, and the reasons of 4,000 devices take it 0.2 s.
+    import msgspec  # not above: `dibs --help` has no use for it
+
     say_plain(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 

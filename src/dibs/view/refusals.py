@@ -44,8 +44,8 @@ def with_turns(answers: Mapping[str, NodeAnswer], planned: frozenset[str]) -> di
         if any(each.claim in planned for each in inside):
             text = overlaps.text_of(inside, planned)
             return replace(no, reason=replace(no.reason, text=text))
-        if holder is None or holder.claim not in planned:
-            return no
+        if no.reason.code != "held" or holder is None or holder.claim not in planned:
+            return no  # a share leaves the rest to others: how much is left says more
         text = f"goes to {holder.claim}, whose Pod comes first"
         return replace(no, reason=replace(no.reason, text=text))
 

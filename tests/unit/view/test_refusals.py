@@ -10,8 +10,8 @@ from dibs.supply.pools import PoolFault
 from dibs.view import causes, refusals, tree
 
 
-def no(device: str, text: str, holder: str = "") -> DeviceNo:
-    code = "held" if holder else "counter"
+def no(device: str, text: str, holder: str = "", code: str = "") -> DeviceNo:
+    code = code or ("held" if holder else "counter")
     found = Holder(holder) if holder else None
     return DeviceNo(DeviceId("d", "p", device), Reason(code, text, found))
 
@@ -69,3 +69,10 @@ def test_planned_holders_come_first_in_the_queue() -> None:
     held = no("g", "allocated to default/a", "default/a")
     answers = refusals.with_turns({"n": refused("n", held)}, frozenset({"default/a"}))
     assert told(answers)[1].split(None, 1)[1] == "goes to default/a, whose Pod comes first"
+
+
+def test_what_is_left_of_a_shared_device_is_told_also_of_planned_holders() -> None:
+    text = "memory: 20Gi of 80Gi left, 30Gi wanted; shared by default/a (60Gi)"
+    short = no("g", text, "default/a", code="capacity")
+    answers = refusals.with_turns({"n": refused("n", short)}, frozenset({"default/a"}))
+    assert told(answers)[1].split(None, 1)[1] == text
