@@ -14,7 +14,10 @@ SHOWN = 4
 
 
 def text_of(names: Sequence[str]) -> str:
-    """`memory, memory-slice-0 … 3`: numbers that follow one another together, the rest by name."""
+    """`memory-slice-0 … 3, memory`: numbers that follow one another together, the rest by name.
+
+    What is numbered comes first: it tells the places that are taken.
+    """
     numbers: dict[str, list[int]] = {}
     for name in names:
         found = NUMBERED.fullmatch(name)
@@ -24,7 +27,8 @@ def text_of(names: Sequence[str]) -> str:
             numbers.setdefault(name, [])
     parts: list[str] = []
     for stem, known in numbers.items():
-        parts += [stem] if not known else [_run(stem, run) for run in _following(sorted(known))]
+        parts += [_run(stem, run) for run in _following(sorted(set(known)))]
+    parts += [stem for stem, known in numbers.items() if not known]
     return words.listed(parts, SHOWN)
 
 
