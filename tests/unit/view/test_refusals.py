@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dibs.allocate import overlaps
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused, TimedOut
+from dibs.allocate.overlaps import Overlap
 from dibs.schedule.plan import NodeAnswer, Objection
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder
 from dibs.supply.pools import PoolFault
 from dibs.view import causes, refusals, tree
@@ -76,3 +78,52 @@ def test_what_is_left_of_a_shared_device_is_told_also_of_planned_holders() -> No
     short = no("g", text, "default/a", code="capacity")
     answers = refusals.with_turns({"n": refused("n", short)}, frozenset({"default/a"}))
     assert told(answers)[1].split(None, 1)[1] == text
+
+
+def overlapping(node: str, device: str, slice_: int) -> DeviceNo:
+    """A partition that is short of one slice, which chat on this node has."""
+    counter = CounterId(PoolId("d", "p"), "card", f"slice-{slice_}")
+    inside = Overlap(DeviceId("d", "p", "half"), f"default/chat-{node}", (counter,))
+    text = f"{overlaps.text_of([inside])}; card/slice-{slice_}: 0 left, 1 needed"
+    return DeviceNo(DeviceId("d", "p", device), Reason("counter", text, overlaps=(inside,)))
+
+
+def quarters(node: str) -> Refused:
+    return refused(node, *(overlapping(node, f"q-{number}", number) for number in range(3)))
+
+
+def test_partitions_that_overlap_one_device_are_one_cause() -> None:
+    [_, line] = told({"n": quarters("n")})
+    assert line.split(None, 1) == [
+        "3",
+        "overlaps half, held by default/chat-n (slice-0 … 2 of card)",
+    ]
+
+
+def test_whom_they_overlap_does_not_keep_nodes_apart() -> None:
+    [head, line] = told({"a": quarters("a"), "b": quarters("b")})
+    assert head.startswith("a, b")
+    assert line.split(None, 1)[1] == (
+        "overlaps what other claims hold: default/chat-a, default/chat-b"
+    )
+
+
+def test_who_has_the_overlapped_only_by_the_plan_comes_first_in_the_queue() -> None:
+    answers = refusals.with_turns({"n": quarters("n")}, frozenset({"default/chat-n"}))
+    assert (
+        "overlaps half, which goes to default/chat-n first (slice-0 … 2 of card)"
+        in told(answers)[1]
+    )
+
+
+def test_values_that_a_selector_does_not_want_are_told_together() -> None:
+    noes = [
+        no(f"g{number}", f'size is "{size}", selector wants "half"', code="selector")
+        for number, size in enumerate(["quarter", "whole", "quarter"])
+    ]
+    taint = no("t", "taint x is not tolerated", code="tainted")
+    lines = told({"n": refused("n", *noes, taint)})
+    assert [line.split(None, 1) for line in lines[1:]] == [
+        ["1", "taint x is not tolerated"],
+        ["3", 'size is "quarter", "whole", selector wants "half"'],
+    ]
