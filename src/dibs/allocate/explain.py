@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations, product, takewhile
 
-from dibs.allocate import alike, checks, exhausted, natives, search
+from dibs.allocate import alike, checks, exhausted, groups, modes, natives, search
 from dibs.allocate.constraints import text_of
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
 from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import Ask, Constraint
-from dibs.supply.pools import Pool
+from dibs.supply.pools import Candidate, Pool
 
 # Of more requests than this it isn't worked out which are in each other's way.
 MOST_COMPARED = 12
@@ -115,7 +116,7 @@ def _joint_note(problem: Problem) -> str:
         for slot in slots
     )
     asks = [slot.request.alternatives[0] for slot in slots]
-    cause = _crowd(problem, asks) or _drained(problem, slots)
+    cause = _crowd(problem, asks) or _modes(problem, asks) or _drained(problem, slots)
     if not cause and (short := natives.note(problem, [(a, problem.needs[a]) for a in asks])):
         cause = f": {short}"
     return f"requests {names} fit alone, but not together{cause}"
@@ -143,9 +144,32 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
     }
     wanted = sum(problem.needs[ask] for ask in asks)
     is_shared = any(problem.candidates[place].is_shareable for place in places)
-    if is_shared or any(ask.is_admin for ask in asks) or wanted <= len(places):
+    if is_shared or any(ask.is_admin for ask in asks):
         return ""
-    return f": {wanted} wanted, {len(places)} fit"
+    if wanted > len(places):
+        return f": {wanted} wanted, {len(places)} fit"
+    most = modes.most(sum(1 << place for place in places), modes.of(problem))
+    if wanted > most:
+        return f": {wanted} wanted, {most} at once, as each card goes in one mode only"
+    return ""
+
+
+def _modes(problem: Problem, asks: Sequence[Ask]) -> str:
+    """The card that two of them want in different modes, where every way to fill them does."""
+    for one, other in combinations([ask for ask in asks if not ask.is_admin], 2):
+        pairs = product(_fitting(problem, one), _fitting(problem, other))
+        reasons = list(takewhile(bool, (groups.apart(mine, its) for mine, its in pairs)))
+        if reasons and len(reasons) == len(_fitting(problem, one)) * len(_fitting(problem, other)):
+            return f": {reasons[0]}"
+    return ""
+
+
+def _fitting(problem: Problem, ask: Ask) -> Sequence[Candidate]:
+    return [
+        candidate
+        for place, candidate in enumerate(problem.candidates)
+        if not problem.verdict(ask, place)
+    ]
 
 
 def _drained(problem: Problem, slots: Sequence[Slot]) -> str:

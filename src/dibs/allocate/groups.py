@@ -70,6 +70,15 @@ def text_within(owner: CounterSetId, candidate: Candidate, modes: Modes) -> str:
     return f"{text}, this device as {_own(owner, candidate)}"
 
 
+def apart(one: Candidate, other: Candidate) -> str:
+    """Why the two devices can't be used together; "" if they can."""
+    ways = dict(other.groups)
+    for owner, groups in one.groups:
+        if owner in ways and ways[owner].isdisjoint(groups):
+            return f"{owner.name} goes either as {named(groups)} or as {named(ways[owner])}"
+    return ""
+
+
 def named(groups: Groups) -> str:
     """For people; a device of no group is in one of its own, see `supply.identity`."""
     if groups == NO_GROUPS:
