@@ -43,6 +43,7 @@ FOUND: dict[str, tuple[str, ...]] = {
     "kep5517-node-allocatable": (
         "expected the mapping of a device attribute, found the number 0",
         "since 1.37 it is nodeAllocatableResources",
+        "direct is no field of a node allocatable resource claim status",  # the KEP's older name
     ),
     "kep5941-shared-consumable-a": (NO_NODES, "is incomplete: 1 of 2 slices"),
     "kep5941-shared-consumable-b": ("is incomplete: 1 of 2 slices",),
