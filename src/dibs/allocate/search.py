@@ -34,25 +34,25 @@ def first_full(problem: Problem, budget: int) -> Found:
     """Search in at most `budget` steps. Raises Mistake for what is fatal."""
     # Most claims fit at the first try. That descent evaluates no selector that it needn't; only
     # when it gets stuck is every device judged for every ask, and looked at as a whole.
-    descent = _search(problem, None, budget, gives_up=True)
+    descent = explore(problem, None, budget, gives_up=True)
     if descent.draft is not None or descent.is_cut:
         return descent
     if bounds.might_be_fatal(problem):
-        return _search(problem, None, budget)
+        return explore(problem, None, budget)
     good = bounds.good_places(problem)
     if bounds.is_short(problem, good):
         return Found(None, descent.steps)
     survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
         return Found(None, descent.steps)
-    found = _search(problem, survey, min(budget, PATIENCE))
+    found = explore(problem, survey, min(budget, PATIENCE))
     if not found.is_cut or budget <= PATIENCE:
         return found
     # Perhaps the last claims can't be had even with nothing taken by the first ones. Then the
     # search would find that out anew for every way to fill the first ones.
     if any(is_impossible(tail, PATIENCE) for tail in _tails(problem)):
         return Found(None, found.steps)
-    return _search(problem, survey, budget)
+    return explore(problem, survey, budget)
 
 
 def is_impossible(problem: Problem, budget: int) -> bool:
@@ -65,7 +65,7 @@ def is_impossible(problem: Problem, budget: int) -> bool:
     survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
         return True
-    found = _search(problem, survey, budget)
+    found = explore(problem, survey, budget)
     return found.draft is None and not found.is_cut
 
 
@@ -76,7 +76,7 @@ def _tails(problem: Problem) -> Iterator[Problem]:
             yield problem.only(problem.slots[number:])
 
 
-def _search(
+def explore(
     problem: Problem, survey: Survey | None, budget: int, *, gives_up: bool = False
 ) -> Found:
     """Without a survey nothing is skipped; `gives_up` ends the search at the first dead end."""
