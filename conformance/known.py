@@ -227,6 +227,15 @@ def _is_in_two_modes(question: Tree) -> bool:
     return any(len(each) > 1 for each in ways.values())
 
 
+def _draws_below_zero(question: Tree) -> bool:
+    return any(
+        _milli(counter.get("value")) < 0
+        for device in _devices(question)
+        for draw in device.get("consumesCounters") or ()
+        for counter in draw["counters"].values()
+    )
+
+
 def _milli(amount: str | None) -> int:
     return Quantity.parse(amount or "0").milli_rounded_up()
 
@@ -260,6 +269,7 @@ MARKS: Mapping[str, Callable[[Tree], bool]] = {
     "incomplete": _is_incomplete,
     "overdrawn": _is_overdrawn,
     "held in two modes": _is_in_two_modes,
+    "negative draws": _draws_below_zero,
     "switched off": _switches,
 }
 
