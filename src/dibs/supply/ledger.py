@@ -20,7 +20,6 @@ from dibs.supply.records import Record
 from dibs.values.mistake import Mistake
 from dibs.values.quantity import Quantity
 
-
 ZERO = Quantity.of(0)
 
 
