@@ -96,7 +96,8 @@ def metered(
         terms = {key: DeviceCapacity(declared.value, declared.request_policy)}
         asked = {key: known[0]} if known else NO_AMOUNTS
         amounts, why = capacity.consumption(terms, asked, in_milli=in_milli)
-        if why:
+        # Nobody draws less than nothing: it would make room for others.
+        if why := why or capacity.unmeasurable(terms, asked, in_milli=in_milli):
             return (), f"{counter.set}/{counter.name}: {why}"
         draws.append((counter, amounts[key]))
     return tuple(draws), ""

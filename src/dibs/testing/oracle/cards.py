@@ -122,6 +122,8 @@ class Cards:
                 taken = self._takes(terms, asked[0] if asked else None)
                 if not capacities.is_allowed(terms, taken, asked[0] if asked else None):
                     return None
+                if taken < ZERO:
+                    return None
                 amounts[draw.counter_set, name] = taken
         return amounts
 
