@@ -190,6 +190,7 @@ def pod(name: str, about: Mapping[str, Any]) -> Pod:
                 Container(name="main", resources=ResourceRequirements(limits=limits, claims=uses)),
             ),
             resources=ResourceRequirements(limits=of_pod) if of_pod else None,
+            overhead=amounts(about.get("overhead", {})),
             scheduling_group=PodSchedulingGroup(pod_group_name=about["group"])
             if "group" in about
             else None,

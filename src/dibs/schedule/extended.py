@@ -116,7 +116,7 @@ def special(pod: Pod, asked: Iterable[str], snapshot: Snapshot) -> Special | Obj
         requests += of_name
         mappings += told
     total = sum(request.exactly.count for request in requests if request.exactly)
-    if max(total, len(requests)) > MAX_DEVICES:
+    if total > MAX_DEVICES:
         text = f"{total} devices are asked for by name, one claim has room for {MAX_DEVICES}"
         return Objection("extended resource", text, "ask through claims of the Pod")
     requests.sort(key=lambda request: request.name)
