@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dibs.model.objects import (
+    DerivedAttribute,
     Device,
     DeviceClaimConfiguration,
     DeviceClass,
@@ -118,12 +119,42 @@ def _claim(chance: random.Random, traits: Traits, name: str) -> ResourceClaim:
     names = [request.name for request in requests]
     count = chance.choice((0, 0, 0, 1, 1, 2))
     constraints = [_constraint(chance, traits, names) for _ in range(count)]
+    requests = [_trimmed(request, constraints) for request in requests]
     claim = build.claim(name, *requests, constraints=constraints)
     if chance.random() < 0.7:
         return claim
     config = DeviceClaimConfiguration(_named(chance, names), _settings(name))
     devices = msgspec.structs.replace(claim.spec.devices, config=(config,))
     return msgspec.structs.replace(claim, spec=msgspec.structs.replace(claim.spec, devices=devices))
+
+
+def _trimmed(request: DeviceRequest, constraints: Sequence[DeviceConstraint]) -> DeviceRequest:
+    """Without the derived attributes that no constraint on the request compares (KEP-6080)."""
+
+    def compared(
+        derivations: Sequence[DerivedAttribute], *names: str
+    ) -> tuple[DerivedAttribute, ...]:
+        known = {
+            each.match_attribute or each.distinct_attribute
+            for each in constraints
+            if not each.requests or not set(names).isdisjoint(each.requests)
+        }
+        return tuple(each for each in derivations if each.name in known)
+
+    if request.exactly is not None:
+        kept = compared(request.exactly.derived_attributes, request.name)
+        exactly = msgspec.structs.replace(request.exactly, derived_attributes=kept)
+        return msgspec.structs.replace(request, exactly=exactly)
+    alternatives = tuple(
+        msgspec.structs.replace(
+            each,
+            derived_attributes=compared(
+                each.derived_attributes, request.name, f"{request.name}/{each.name}"
+            ),
+        )
+        for each in request.first_available
+    )
+    return msgspec.structs.replace(request, first_available=alternatives)
 
 
 def _request(chance: random.Random, traits: Traits, name: str) -> DeviceRequest:
@@ -196,7 +227,7 @@ def _constraint(chance: random.Random, traits: Traits, names: Sequence[str]) -> 
     if LISTS in traits:
         attributes += [LINKS] * 2
     if DERIVED in traits:
-        attributes += [KIND] * 2
+        attributes += [KIND] * 4
     attribute = chance.choice(attributes)
     kind = chance.choice((build.match, build.distinct))
     return kind(attribute, *_named(chance, names))
