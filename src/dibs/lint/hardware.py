@@ -36,6 +36,14 @@ def incomplete_pool(world: World) -> Iterator[Remark]:
                 f"generation {first.spec.pool.generation} are here",
                 "nothing is allocated from it until the driver has published the rest",
             )
+        if len(pool.counts) == 1 and 0 < wanted < len(pool.slices):
+            yield Remark(
+                entry,
+                "spec.pool.resourceSliceCount",
+                f"pool {pool_id} has {len(pool.slices)} slices of generation "
+                f"{first.spec.pool.generation}, and they say that there are {wanted}",
+                "nothing is allocated from it until its driver has counted them anew",
+            )
 
 
 def unequal_counts(world: World) -> Iterator[Remark]:
@@ -168,7 +176,7 @@ RULES = (
     Rule(
         "pool-incomplete",
         "warning",
-        "slices of a pool's newest generation are missing",
+        "slices of a pool's newest generation are missing, or more than they say",
         incomplete_pool,
     ),
     Rule(

@@ -276,6 +276,9 @@ def _build(
             everywhere = [each for each in everywhere if not _is_grouped(each.slice)]
         if len(everywhere) != announced:
             text = f"{len(everywhere)} of {announced} slices, generation {generation}"
+            if len(everywhere) > announced:
+                text = f"{len(everywhere)} slices say that there are {announced} of them, "
+                text += f"generation {generation}"
             if not features.compatibility_groups and any(_is_grouped(e.slice) for e in published):
                 text += "; those with compatibility groups, which are switched off, don't count"
             return _faulty(pool, generation, "incomplete", text)
