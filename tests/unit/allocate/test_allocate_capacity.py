@@ -47,7 +47,11 @@ def listed(default: str, *values: str) -> CapacityRequestPolicy:
         (ranged("2", "2", "8", "3"), "3", "5"),
         (ranged("2", "2", "8", "3"), "5", "5"),
         (ranged("2", "2", "8", "3"), "6", "8"),
-        (ranged("2", "2", "8", "3"), "9", "m: at most 8 a share, 11 wanted (9 asked, in steps of 3 from 2)"),
+        (
+            ranged("2", "2", "8", "3"),
+            "9",
+            "m: at most 8 a share, 11 wanted (9 asked, in steps of 3 from 2)",
+        ),
         (ranged("1", "1", None, "1"), "1500m", "2"),
         (ranged("500m", "500m", "2", "500m"), "700m", "1"),
         (ranged("0", "0"), None, "0"),
