@@ -119,7 +119,7 @@ def _constrains(kind: str) -> Callable[[Tree], bool]:
     return lambda question: any(
         kind in constraint
         for claim in question["claims"]
-        for constraint in claim["spec"].get("devices", {}).get("constraints") or ()
+        for constraint in (claim.get("spec") or {}).get("devices", {}).get("constraints") or ()
     )
 
 
@@ -278,7 +278,7 @@ MARKS: Mapping[str, Callable[[Tree], bool]] = {
 
 
 def _requests(claim: Tree) -> list[Tree]:
-    return list(claim["spec"].get("devices", {}).get("requests") or ())
+    return list((claim.get("spec") or {}).get("devices", {}).get("requests") or ())
 
 
 def _wishes(question: Tree) -> Iterator[Tree]:

@@ -37,6 +37,8 @@ ROOT = Path(__file__).parents[1]
 DIBS = str(Path(sys.executable).with_name("dibs"))
 # The corpora that must agree. `worst` is asked for by name: it has questions that take long.
 USUAL = ("allocator", "bugs", "cel")
+# Those that are put to upstream as well, if it's built: what it says today may be another thing.
+UPSTREAMS = ("allocator", "bugs")
 SHOWN = 20
 
 
@@ -65,6 +67,9 @@ class Tally:
 
 def main() -> int:
     options = _options()
+    if options.oracle and not Path(options.oracle).is_file():
+        print(f"--oracle {options.oracle}: there is no such file", file=sys.stderr)
+        return 2
     if options.random is not None:
         return triple.run(
             options.random,
@@ -85,7 +90,16 @@ def main() -> int:
     if not folder.is_dir():
         print(f"no corpora: {folder} is not there (--vectors DIR, or DIBS_SHARED)")
         return 0
-    return _report([_corpus(folder, name, options) for name in options.corpus or USUAL], options)
+    names = options.corpus or USUAL
+    wrong = _report([_corpus(folder, name, options) for name in names], options)
+    upstream = answerers.upstream(options.oracle)
+    if upstream is None or options.corpus or options.id:
+        return wrong
+    for name in UPSTREAMS:
+        questions = [line["question"] for line in _lines(folder / f"{name}.jsonl")]
+        print()
+        wrong |= triple.compare(name, questions, upstream, options.jobs, tells_all=options.all)
+    return wrong
 
 
 # --- corpora -----------------------------------------------------------------------------------
@@ -97,8 +111,7 @@ def _corpus(folder: Path, name: str, options: argparse.Namespace) -> Tally:
     if not path.is_file():
         print(f"no corpus {name}: {path} is not there")
         return tally
-    # Not splitlines: expressions may hold other line separators than the newline.
-    lines = [json.loads(line) for line in path.read_text().split("\n") if line.strip()]
+    lines = _lines(path)
     if options.id:
         lines = [line for line in lines if options.id in line["question"]["id"]]
     differ = _differ_cel if name == "cel" else _differ_worst if name == "worst" else agree.agree
@@ -112,6 +125,11 @@ def _corpus(folder: Path, name: str, options: argparse.Namespace) -> Tally:
             why += f" (upstream bug {line['upstream_bug']})"
         tally.add(question["id"], _is_core(question), "upstream_bug" in line, why)
     return tally
+
+
+def _lines(path: Path) -> list[Tree]:
+    # Not splitlines: expressions may hold other line separators than the newline.
+    return [json.loads(line) for line in path.read_text().split("\n") if line.strip()]
 
 
 def _answers(command: list[str], questions: list[Tree]) -> Iterator[Tree]:

@@ -64,7 +64,7 @@ class Asked:
 def run(count: int, seed: int, upstream: str | None, jobs: int | None, *, tells_all: bool) -> int:
     """Ask, tell, and return the exit code."""
     if upstream is None:
-        print("no expression asked: conformance/oracle isn't built (make build/oracle; needs Go)")
+        print("no expression asked: conformance/oracle isn't built (make oracle; needs Go)")
         return 0
     numbers = range(seed, seed + count)
     chunks = [numbers[at : at + CHUNK] for at in range(0, count, CHUNK)]

@@ -59,7 +59,7 @@ def faults(question: Mapping[str, Any]) -> Counter[str]:
 def _paths(question: Tree) -> Iterator[Path]:
     for key in _KINDS:
         yield from _inside(question.get(key), (key,))
-    for feature, is_on in question["features"].items():
+    for feature, is_on in (question.get("features") or {}).items():
         # A feature that is off is what is odd.
         if not is_on:
             yield ("features", feature)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import known
 import smallest
@@ -34,6 +34,9 @@ Tree = Mapping[str, Any]
 # Worlds that a process of its own does at once.
 CHUNK = 50
 SHOWN = 10
+UNDECIDED = "undecided in time"
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +59,45 @@ class Asked:
 def run(count: int, seed: int, upstream: str | None, jobs: int | None, *, tells_all: bool) -> int:
     """Ask, tell, and return the exit code."""
     if upstream is None:
-        print("upstream isn't asked: conformance/oracle isn't built (make build/oracle; needs Go)")
+        print("upstream isn't asked: conformance/oracle isn't built (make oracle; needs Go)")
     numbers = range(seed, seed + count)
-    chunks = [numbers[at : at + CHUNK] for at in range(0, count, CHUNK)]
-    answers: list[Asked] = []
-    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
-        found = pool.map(_chunk, chunks, [upstream] * len(chunks))
-        for some in telling.shown(found, f"worlds of {CHUNK}", len(chunks)):
-            answers += some
+    answers = _in_chunks(_chunk, numbers, upstream, jobs, "worlds")
     _tell_agreement(numbers, answers)
     _tell_known(answers)
     return _tell_unexplained(answers, SHOWN if not tells_all else len(answers))
+
+
+def compare(
+    corpus: str, questions: Sequence[Tree], upstream: str, jobs: int | None, *, tells_all: bool
+) -> int:
+    """Ask dibs and upstream the questions of a corpus, whatever answers it has itself."""
+    answers = _in_chunks(_compared, questions, upstream, jobs, corpus)
+    undecided = sum(each.why == UNDECIDED for each in answers)
+    equal = sum("dibs=go" in each.pairs for each in answers)
+    explained = sum(bool(each.explained) for each in answers)
+    telling.table(
+        (f"{corpus}, asked of upstream", "asked", "dibs=go", "explained", "undecided"),
+        [("all", len(answers), equal, explained, undecided)],
+    )
+    _tell_known(answers)
+    decided = [each for each in answers if each.why != UNDECIDED]
+    return _tell_unexplained(decided, SHOWN if not tells_all else len(answers))
+
+
+def _in_chunks(
+    ask: Callable[[Sequence[Item], str | None], list[Asked]],
+    items: Sequence[Item],
+    upstream: str | None,
+    jobs: int | None,
+    name: str,
+) -> list[Asked]:
+    chunks = [items[at : at + CHUNK] for at in range(0, len(items), CHUNK)]
+    answers: list[Asked] = []
+    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
+        found = pool.map(ask, chunks, [upstream] * len(chunks))
+        for some in telling.shown(found, f"{name}, {CHUNK} at a time:", len(chunks)):
+            answers += some
+    return answers
 
 
 # --- asking ------------------------------------------------------------------------------------
@@ -85,6 +116,26 @@ def _chunk(numbers: Sequence[int], upstream: str | None) -> list[Asked]:
     finally:
         if go:
             go.close()
+
+
+def _compared(questions: Sequence[Tree], upstream: str | None) -> list[Asked]:
+    assert upstream is not None
+    go, differences = Answerer([upstream]), known.read()
+    try:
+        return [_compare(tree, go, differences) for tree in questions]
+    finally:
+        go.close()
+
+
+def _compare(tree: Tree, go: Answerer, differences: Sequence[known.Difference]) -> Asked:
+    ours, theirs = _dibs(tree), go.ask(tree)
+    why = agree.agree(ours, theirs)
+    if why is None:
+        return Asked(tree["id"], frozenset(), True, frozenset({"dibs=go"}))
+    if "timeout" in (ours["outcome"], theirs["outcome"]):
+        return Asked(tree["id"], frozenset(), True, frozenset(), why=UNDECIDED)
+    explained, small = _explain(tree, go, differences)
+    return Asked(tree["id"], frozenset(), True, frozenset(), explained, f"dibs=go: {why}", small)
 
 
 def _traits(number: int) -> Iterator[Traits]:
@@ -118,27 +169,25 @@ def _ask(
         return Asked(asked.id, traits, theirs is not None, pairs, "", why, json.dumps(small))
     assert go is not None
     assert theirs is not None
-    return _explain(Asked(asked.id, traits, True, pairs, why=why), tree, go, differences)
+    explained, small_line = _explain(tree, go, differences)
+    return Asked(asked.id, traits, True, pairs, explained, why, small_line)
 
 
-def _explain(
-    found: Asked, tree: Tree, go: Answerer, differences: Sequence[known.Difference]
-) -> Asked:
-    """Look for a known difference, in the world as it is or in the smallest that still differs."""
+def _explain(tree: Tree, go: Answerer, differences: Sequence[known.Difference]) -> tuple[str, str]:
+    """The name of the known difference, or "", and the smallest question that differs so.
+
+    The question itself is enough where upstream names the defect; else it is made smaller.
+    """
     ours, theirs = _dibs(tree), go.ask(tree)
     for each in differences:
         if each.explains(tree, ours, theirs, is_smallest=False):
-            return _with(found, each.name, "")
+            return each.name, ""
     small = smallest.smallest(tree, _keeps(_dibs, go.ask, ours, theirs))
     ours, theirs = _dibs(small), go.ask(small)
     for each in differences:
         if each.explains(small, ours, theirs, is_smallest=True):
-            return _with(found, each.name, json.dumps(small))
-    return _with(found, "", json.dumps(small))
-
-
-def _with(found: Asked, explained: str, small: str) -> Asked:
-    return Asked(found.id, found.traits, found.go, found.pairs, explained, found.why, small)
+            return each.name, json.dumps(small)
+    return "", json.dumps(small)
 
 
 def _keeps(

@@ -101,3 +101,50 @@ def test_generated_worlds_are_compared() -> None:
     assert done.returncode == 0
     assert "worlds 7-26" in done.stdout
     assert "no unexplained difference" in done.stdout
+
+
+# --- asking upstream ---------------------------------------------------------------------------
+
+# Says no to every allocation, and that no expression compiles.
+NAYSAYER = """#!{python}
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {{"id": asked["id"], "outcome": "refused"}}
+    if sys.argv[1:] == ["cel"]:
+        answer = {{"id": asked["id"], "compile_error": "no"}}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.fixture
+def naysayer(tmp_path: Path) -> str:
+    program = tmp_path / "naysayer"
+    program.write_text(NAYSAYER.format(python=sys.executable))
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_an_unexplained_difference_fails_with_the_smallest_world(naysayer: str) -> None:
+    done = run("--random", "6", "--jobs", "1", "--oracle", naysayer, "--all")
+    assert done.returncode == 1
+    assert "unexplained" in done.stdout
+    worlds = [json.loads(line) for line in done.stdout.split("\n") if line.startswith("  {")]
+    # A claim that asks for nothing is had anywhere: whoever refuses that, is wrong already there.
+    assert worlds
+    for world in worlds:
+        assert len(world["claims"]) == 1
+        assert not world["slices"]
+        assert not world["allocated"]
+
+
+def test_an_unexplained_selector_fails_with_the_smallest_expression(naysayer: str) -> None:
+    done = run("--expressions", "20", "--jobs", "1", "--oracle", naysayer)
+    assert done.returncode == 1
+    assert '"expr": "true"' in done.stdout
+
+
+def test_an_oracle_that_is_not_there_is_said() -> None:
+    done = run("--random", "2", "--oracle", "/nowhere/oracle")
+    assert done.returncode != 0
+    assert "there is no such file" in done.stderr

@@ -37,7 +37,7 @@ def test_every_row_has_its_case(difference: known.Difference) -> None:
 def test_upstream_differs_as_long_as_it_is_said(difference: known.Difference) -> None:
     program = answerers.upstream(None)
     if program is None:
-        pytest.skip("upstream isn't built (make build/oracle)")
+        pytest.skip("upstream isn't built (make oracle)")
     asked = question_of(case_of(difference)["given"])
     ours = conform.answer(json.dumps(asked))
     upstream = answerers.Answerer([program])
