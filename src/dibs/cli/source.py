@@ -20,15 +20,13 @@ from dibs.cli.main import MISTAKE
 from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
 from dibs.model import kinds
-from dibs.model.faults import Fault, FaultKind
+from dibs.model.faults import PASSED_OVER, Fault, FaultKind
 from dibs.model.objects import ResourceClaim
 from dibs.model.rules import check
 from dibs.schedule.snapshot import Snapshot
 from dibs.supply import ledger
 from dibs.values.mistake import Mistake
 
-# What the API server would answer with a warning, and drop.
-PASSED_OVER = (FaultKind.UNKNOWN_FIELD, FaultKind.DUPLICATE_KEY, FaultKind.BARE_WORD)
 SHOWN = 20
 PROGRESS_AFTER_S = 2.0
 
@@ -53,9 +51,11 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
     loaded = dump.load(paths, stdin=standard_input(paths), progress=progress.files)
     progress.end()
     remark_on(loaded)
-    unread = [str(fault) for fault in loaded.faults if fault.kind not in PASSED_OVER]
+    unread = [fault for fault in loaded.faults if fault.kind not in PASSED_OVER]
     if unread:
-        refuse(unread, "correct the input; dibs lint says more")
+        # That the list is not whole is said first, as only its begin is shown.
+        unread.sort(key=lambda fault: fault.kind is not FaultKind.GIVEN_UP)
+        refuse([str(fault) for fault in unread], "correct the input; dibs lint says more")
     if validate and (wrong := invalid(loaded.entries)):
         refuse(wrong, "correct the input, or decide on it all the same with --no-validate")
     claims = (each for each in loaded.objects if isinstance(each, ResourceClaim))
@@ -99,12 +99,13 @@ def remark_on_skipped(loaded: Loaded) -> None:
 
 def invalid(entries: Iterable[Entry]) -> list[str]:
     """What an API server would say to the objects that none has seen yet."""
-    found = []
+    found: list[str] = []
     for entry in entries:
         if entry.object.metadata.uid:
             continue
         for fault in check.validate_as_found(entry.object):
-            line, column = entry.origin.position(fault.path)
+            # Places take time, and only these are shown.
+            line, column = entry.origin.position(fault.path) if len(found) < SHOWN else (1, 1)
             where = f"{entry.origin.file}:{line}:{column}"
             path = entry.origin.written(fault.path)
             found.append(f"{where}: {kinds.name_of(entry.object)}: {path}: {fault.body}")

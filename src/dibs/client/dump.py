@@ -20,7 +20,7 @@ from dibs.client.sources import Source
 from dibs.model import codec, codec_kind, documents, kinds, paths, versions
 from dibs.model.codec_kind import Member
 from dibs.model.documents import Document, Position
-from dibs.model.faults import Fault, FaultKind
+from dibs.model.faults import MAX_FAULTS, PASSED_OVER, Fault, FaultKind
 from dibs.model.kinds import Known
 from dibs.values.mistake import Mistake
 
@@ -160,6 +160,27 @@ class _Gathering:
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
     repeated: int = 0
+    # Of the file that is being read: faults that end a command, warnings, and warnings unlisted.
+    fatal: int = 0
+    passed_over: int = 0
+    unlisted: int = 0
+
+    def begin_file(self) -> None:
+        self.fatal = self.passed_over = self.unlisted = 0
+
+    def blame(self, faults: Sequence[Fault], file: str, document: Document, root: str) -> None:
+        """Add faults with their places, as many as anybody reads."""
+        wanted: list[Fault] = []
+        for fault in faults:
+            if fault.kind not in PASSED_OVER:
+                self.fatal += 1
+            elif self.passed_over < MAX_FAULTS:
+                self.passed_over += 1
+            else:
+                self.unlisted += 1
+                continue
+            wanted.append(fault)
+        self.faults += _placed(wanted, file, document, root)
 
     def add(self, entry: Entry) -> None:
         metadata = entry.object.metadata
@@ -170,11 +191,13 @@ class _Gathering:
         elif first.object == entry.object:
             self.repeated += 1
         else:
+            self.fatal += 1
             self.faults.append(_twice(first, entry))
 
 
 def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -> None:
     told()
+    gathering.begin_file()
     try:
         parsed = documents.parse(sources.read(source, stdin), told)
     except Mistake as mistake:
@@ -190,19 +213,32 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
     if source.is_named and not parsed.documents and not parsed.faults:
         what = "standard input is empty" if source.path == sources.STDIN else "no manifest in it"
         raise Mistake(what, path=source.path, remedy="YAML or JSON of Kubernetes objects is wanted")
-    for document in parsed.documents:
+    for index, document in enumerate(parsed.documents):
         gathering.faults += [replace(fault, file=source.path) for fault in document.faults]
         members, faults = codec_kind.members(document.tree)
-        gathering.faults += _placed(faults, source.path, document, "")
-        for count, member in enumerate(members, 1):
+        gathering.blame(faults, source.path, document, "")
+        for count, member in enumerate(members):
+            if gathering.fatal >= MAX_FAULTS:
+                more = len(members) - count + len(parsed.documents) - index - 1
+                spot = document.position(member.path)
+                gathering.faults.append(_given_up(more).at(source.path, *spot))
+                return
             _decode(member, document, source.path, gathering)
             if count % _STRIDE == 0:
                 told(source.size)
+    if gathering.unlisted:
+        message = f"{gathering.unlisted} more unknown or repeated fields are not listed"
+        gathering.faults.append(Fault(FaultKind.UNKNOWN_FIELD, "", message, file=source.path))
+
+
+def _given_up(unseen: int) -> Fault:
+    message = f"given up after {MAX_FAULTS} faults: {unseen} more objects were not looked at"
+    return Fault(FaultKind.GIVEN_UP, "", message, remedy="correct the first ones, and try again")
 
 
 def _decode(member: Member, document: Document, file: str, gathering: _Gathering) -> None:
     decoded = codec.decode(member.tree, api_version=member.api_version, kind=member.kind)
-    gathering.faults += _placed(decoded.faults, file, document, member.path)
+    gathering.blame(decoded.faults, file, document, member.path)
     if decoded.is_foreign:
         gathering.skipped[f"{decoded.api_version} {decoded.kind}"] += 1
     if decoded.object is not None:

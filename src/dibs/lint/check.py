@@ -51,6 +51,7 @@ READING: dict[FaultKind, tuple[Severity, str]] = {
     FaultKind.QUANTITY: ("error", "a quantity can't be read"),
     FaultKind.DUPLICATE_OBJECT: ("error", "two different objects have one name"),
     FaultKind.BARE_WORD: ("warning", "a bare y or n, which kubectl reads as true or false"),
+    FaultKind.GIVEN_UP: ("error", "too many faults: the rest of the file was not looked at"),
 }
 
 

@@ -110,6 +110,10 @@ def _likely_version(kind: Kind, tree: dict[str, Any]) -> str:
     return "v1beta1" if kind.name == "ResourceSlice" and is_beta else kind.versions[0]
 
 
+# A dump that is as large as a file may be has fewer.
+MAX_ITEMS = 1_000_000
+
+
 class Member(NamedTuple):
     """One object of a document; `path` is "" or `items[3]`. The rest is what `decode` takes."""
 
@@ -132,6 +136,10 @@ def members(tree: object) -> tuple[tuple[Member, ...], tuple[Fault, ...]]:
     if not isinstance(items, list):
         message = f"expected a list, found {shown(items)}"
         return (), (Fault(FaultKind.TYPE, "items", message, items, subject=kind),)
+    if len(items) > MAX_ITEMS:
+        message = f"a list of {len(items)} objects; at most {MAX_ITEMS} are read"
+        remedy = "split it into several files"
+        return (), (Fault(FaultKind.TYPE, "items", message, remedy=remedy, subject=kind),)
     inherited = kind.removesuffix("List")
     of_all = api_version if inherited and isinstance(api_version, str) else ""
     found: list[Member] = []

@@ -7,6 +7,7 @@ shape it should. Which remedy fits which fault is `codec_hints`'.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 from dibs.model import codec_hints, paths
 from dibs.model.codec_shapes import (
@@ -20,7 +21,7 @@ from dibs.model.codec_shapes import (
     Truth,
     Whole,
 )
-from dibs.model.faults import Fault
+from dibs.model.faults import MAX_FAULTS, Fault
 from dibs.values.quantity import NotAQuantity, Quantity
 
 
@@ -30,6 +31,9 @@ class Reader:
 
     version: str
     faults: list[Fault] = field(default_factory=list)
+
+    def _is_full(self) -> bool:
+        return len(self.faults) >= MAX_FAULTS
 
     def read(self, shape: Shape, tree: object, path: str) -> object:
         """Return the part of `tree` that has the shape; what hasn't is a fault and absent."""
@@ -63,7 +67,8 @@ class Reader:
                     read[name] = part
         if shape.is_open:
             return read | {"rest": unknown} if unknown else read
-        self.faults += codec_hints.unknown_fields(shape, self.version, unknown, tree, path)
+        some = dict(islice(unknown.items(), MAX_FAULTS))
+        self.faults += codec_hints.unknown_fields(shape, self.version, some, tree, path)
         return read
 
     def _list(self, shape: ListOf, item: Shape, tree: object, path: str) -> object:
@@ -88,13 +93,15 @@ class Reader:
         try:
             return amount(tree)
         except NotAQuantity as fault:
-            self.faults.append(codec_hints.no_quantity(tree, str(fault), path))
+            if not self._is_full():
+                self.faults.append(codec_hints.no_quantity(tree, str(fault), path))
         except TypeError:
             return self._mistyped(Amount(), tree, path)
         return _NOTHING
 
     def _mistyped(self, shape: Shape, value: object, path: str) -> object:
-        self.faults.append(codec_hints.mistyped(shape, value, path))
+        if not self._is_full():
+            self.faults.append(codec_hints.mistyped(shape, value, path))
         return _NOTHING
 
 

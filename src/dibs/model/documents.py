@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, NoReturn
 
 from dibs.model import json_reader, paths, yaml_dump, yaml_reader
-from dibs.model.faults import Fault, FaultKind
+from dibs.model.faults import MAX_FAULTS, Fault, FaultKind
 from dibs.model.places import Places
 from dibs.model.yaml_reader import Place, Reading, Unreadable
 from dibs.values.mistake import Mistake
@@ -87,6 +88,9 @@ class Parsed:
 # What begins like this was meant to be JSON, whose faults are told if it is not YAML either.
 _LIKE_JSON = re.compile(r'\s*[{\[]\s*["{\[](?!.*^---)', re.DOTALL | re.MULTILINE)
 
+# A list is no manifest, so a large one isn't worth a second way of reading.
+_LIKE_LIST = re.compile(r"\s*\[(?!.*^---)", re.DOTALL | re.MULTILINE)
+
 
 Tick = Callable[[int], None]
 
@@ -106,7 +110,7 @@ def parse(content: bytes, tick: Tick = lambda done: None) -> Parsed:
         # YAML allows more in braces: comments, bare words, a comma at the end. People write that,
         # programs do not.
         is_like_json = bool(_LIKE_JSON.match(text))
-        if is_like_json and len(text) >= _LARGE:
+        if len(text) >= _LARGE and (is_like_json or _LIKE_LIST.match(text)):
             return parsed
         relaxed = _yaml(text, tick)
         return parsed if relaxed.faults and is_like_json else relaxed
@@ -183,15 +187,16 @@ def _yaml(text: str, tick: Tick) -> Parsed:
     documents: list[Document] = []
     faults: list[Fault] = []
     is_large = len(text) >= _LARGE
+    if is_large:
+        _check_marks(text)
     done = 0
     for count, piece in enumerate(split(text)):
         tick(done)
         if count == MAX_DOCUMENTS:
-            raise Mistake(
-                f"more than {MAX_DOCUMENTS} documents in one text",
-                path=f"{piece.line}:1",
-                remedy="split it, or use one List",
-            )
+            _too_many(piece.line)
+        if len(faults) == MAX_FAULTS:
+            faults.append(_given_up(piece.line))
+            break
         try:
             document = _yaml_document(piece, is_large, tick, done)
         except Unreadable as fault:
@@ -203,9 +208,39 @@ def _yaml(text: str, tick: Tick) -> Parsed:
     return Parsed(tuple(documents), tuple(faults))
 
 
+# Blank lines and remarks, then a dash in the first column.
+_LIST = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n)*-(?= )")
+
+
+def _check_marks(text: str) -> None:
+    """Count documents at the speed of C, before any is cut out."""
+    if text.count("\n---") > MAX_DOCUMENTS:
+        at = next(islice(_lines_of(text, "---"), MAX_DOCUMENTS, None), 0)
+        if at:
+            _too_many(text.count("\n", 0, at) + 1)
+
+
+def _too_many(line: int) -> NoReturn:
+    raise Mistake(
+        f"more than {MAX_DOCUMENTS} documents in one text",
+        path=f"{line}:1",
+        remedy="split it, or use one List",
+    )
+
+
+def _given_up(line: int) -> Fault:
+    message = f"given up after {MAX_FAULTS} faults: no document from here on was looked at"
+    return Fault(FaultKind.GIVEN_UP, "", message, line=line, column=1)
+
+
 def _yaml_document(piece: Piece, is_large: bool, tick: Tick, done: int) -> Document:
     document = Document(None, piece.text, piece.line, follows_end=piece.follows_end)
     if is_large:
+        if len(piece.text) >= _LARGE and (item := _LIST.match(piece.text)):
+            line = piece.text.count("\n", 0, item.end()) + 1
+            message = "a manifest is a mapping with apiVersion and kind, this is a list"
+            remedy = "wrap objects as {apiVersion: v1, kind: List, items: […]}"
+            raise Unreadable(message, line, 1, remedy)
         try:
             return replace(document, tree=yaml_dump.read(piece.text))
         except ValueError:

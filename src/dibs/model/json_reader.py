@@ -119,6 +119,13 @@ def _unreadable(text: str, at: int, message: str) -> Unreadable:
     return Unreadable(message, line, at - text.rfind("\n", 0, at))
 
 
+def root(text: str) -> Place:
+    """Return where the value in `text` begins."""
+    at = _skip(text, 0)
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Place(line, column, line, column)
+
+
 def survey(text: str) -> Reading:
     """Find every entry's place and every repeated key of one value, known to be valid.
 

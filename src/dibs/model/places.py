@@ -16,6 +16,8 @@ from dibs.model.yaml_reader import Place, Steps, Unreadable
 
 # Smaller texts are surveyed whole: less than 0.1 s.
 _SMALL = 128 * 1024
+# Larger ones not at all: it would take longer than anybody waits, and no object is as large.
+_LARGEST = 8 * 2**20
 
 
 class _Region(NamedTuple):
@@ -36,9 +38,13 @@ class Places:
     def find(self, steps: Steps) -> Place:
         """Return the place of an entry that exists in the tree."""
         match steps:
+            case ():
+                return self._root(self._text)
             case ("items", int(index), *rest) if index < len(self._regions):
                 region = self._regions[index]
                 try:
+                    if not rest or len(region.text) > _LARGEST:
+                        return _moved(self._root(region.text), region)
                     places = self._item(index, region)
                 except Unreadable:
                     # It uses an anchor of another item, so it cannot be read alone.
@@ -47,6 +53,9 @@ class Places:
             case _:
                 return _nearest(self._whole, steps)
 
+    def _root(self, text: str) -> Place:
+        return json_reader.root(text) if self._is_json else yaml_reader.root(text)
+
     def _item(self, index: int, region: _Region) -> dict[Steps, Place]:
         if index not in self._surveyed:
             self._surveyed[index] = self._survey(region.text)
@@ -54,6 +63,8 @@ class Places:
 
     @cached_property
     def _whole(self) -> dict[Steps, Place]:
+        if len(self._text) > _LARGEST:
+            return {(): self._root(self._text)}
         return self._survey(self._text)
 
     def _survey(self, text: str) -> dict[Steps, Place]:

@@ -87,6 +87,15 @@ def read(
     return reading
 
 
+def root(text: str) -> Place:
+    """Return where the value in `text` begins, without reading on. Raises Unreadable."""
+    for event in _events(text):
+        mark = event.start_mark
+        if isinstance(event, yaml.NodeEvent) and mark:
+            return Place(mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 1)
+    return Place(1, 1, 1, 1)
+
+
 def _events(text: str) -> Iterator[Any]:
     try:
         yield from yaml.parse(text, yaml.CSafeLoader)

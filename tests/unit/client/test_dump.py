@@ -219,3 +219,39 @@ def test_every_file_of_real_drivers_loads_or_says_why(shared: Path) -> None:
         # "quantity" where "value" belongs
         "sriov-amd-cpu-memory-topology-doc.yaml": {FaultKind.UNKNOWN_FIELD},
     }
+
+
+def test_a_file_of_faults_is_given_up_after_a_thousand(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"kind":"List","items":[' + ",".join(["1"] * 3000) + "]}")
+    *listed, last = load([path]).faults
+    assert len(listed) == 1000
+    assert {fault.kind for fault in listed} == {FaultKind.KIND}
+    assert last.kind is FaultKind.GIVEN_UP
+    assert "2000 more objects" in last.message
+    assert (last.line, last.column) == (1, 25 + 2 * 1000)
+
+
+def test_warnings_are_counted_after_a_thousand_and_no_object_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    item = (
+        '{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"c%d"},"x":1}'
+    )
+    path.write_text('{"kind":"List","items":[' + ",".join(item % i for i in range(1500)) + "]}")
+    loaded = load([path])
+    assert len(loaded.entries) == 1500
+    assert len(loaded.faults) == 1001
+    assert "500 more" in loaded.faults[-1].message
+
+
+def test_the_place_of_a_whole_item_is_found_without_reading_it() -> None:
+    (fault,) = load(
+        ["-"], '{"kind":"List",\n "items":[[' + ",".join(["1"] * 100_000) + "]]}"
+    ).faults
+    assert (fault.line, fault.column) == (2, 11)
+
+
+@pytest.mark.parametrize("text", ["- 1\n" * 50_000, "[" + "1," * 100_000 + "\n"])
+def test_a_large_list_is_no_manifest_whatever_follows(text: str) -> None:
+    (fault,) = load(["-"], text).faults
+    assert fault.kind is FaultKind.SYNTAX

@@ -14,8 +14,8 @@ from dibs.lint import check, finding
 CASES = Path(__file__).parents[2] / "cases" / "lint"
 FILES = sorted(CASES.glob("*.yaml"))
 
-# Faults no manifest can show: the API server's own troubles.
-UNSEEN = {"internal"}
+# Faults no short manifest can show: the API server's own troubles, and a thousand of others.
+UNSEEN = {"internal", "given-up"}
 
 
 def found(text: str) -> tuple[finding.Finding, ...]:

@@ -10,6 +10,7 @@ import pytest
 from dibs.client import writing
 from dibs.model import documents, yaml_dump, yaml_reader
 from dibs.model.documents import Document
+from dibs.model.faults import FaultKind
 from dibs.values.mistake import Mistake
 
 
@@ -191,3 +192,18 @@ def test_a_key_twice_in_a_large_text_is_seen() -> None:
     tree = json.dumps(list_of(2000))[:-1] + ', "kind": "List"}'
     (fault,) = one(tree).faults
     assert "stands twice" in fault.message
+
+
+def test_too_many_documents_are_counted_before_any_is_read() -> None:
+    text = "a: 1\n---\n" * (documents.MAX_DOCUMENTS + 1)
+    with pytest.raises(Mistake) as caught:
+        documents.parse(text.encode(), tick=lambda done: pytest.fail("one was read"))
+    assert "more than 100000 documents" in caught.value.message
+    assert caught.value.path == f"{2 * (documents.MAX_DOCUMENTS + 1)}:1"
+
+
+def test_broken_documents_are_given_up_after_a_thousand() -> None:
+    *listed, last = documents.parse(b"a: [\n---\n" * 1200).faults
+    assert len(listed) == 1000
+    assert last.kind is FaultKind.GIVEN_UP
+    assert last.line == 2001
