@@ -74,8 +74,14 @@ func (c classes) Get(name string) (*resourceapi.DeviceClass, error) {
 	return nil, fmt.Errorf("class %s not found", name)
 }
 
-func answerAllocation(line []byte, timing bool) any {
+func answerAllocation(line []byte, timing bool) (answered any) {
 	var asked question
+	// What the API would refuse may break the allocator; that is an answer too, not the end.
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			answered = answer{ID: asked.ID, Outcome: "panic", Message: fmt.Sprint(panicked)}
+		}
+	}()
 	if err := decode(line, &asked); err != nil {
 		return answer{ID: asked.ID, Outcome: "mistake", Message: err.Error()}
 	}
