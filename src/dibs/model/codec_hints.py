@@ -18,9 +18,17 @@ from dibs.values import nearest
 _LONGEST_SHOWN = 60
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+
+
 def shown(value: object) -> str:
     """The value as one short line of JSON."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = ""
+    # Part by part: the value may be as large as the file.
+    for part in _ENCODER.iterencode(value):
+        text += part
+        if len(text) > _LONGEST_SHOWN:
+            break
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 

@@ -31,9 +31,8 @@ class Reader:
 
     version: str
     faults: list[Fault] = field(default_factory=list)
-
-    def _is_full(self) -> bool:
-        return len(self.faults) >= MAX_FAULTS
+    # Those that are more than an unknown field.
+    fatal: int = 0
 
     def read(self, shape: Shape, tree: object, path: str) -> object:
         """Return the part of `tree` that has the shape; what hasn't is a fault and absent."""
@@ -74,8 +73,15 @@ class Reader:
     def _list(self, shape: ListOf, item: Shape, tree: object, path: str) -> object:
         if not isinstance(tree, list):
             return self._mistyped(shape, tree, path)
-        parts = (self._item(item, value, paths.entry(path, at)) for at, value in enumerate(tree))
-        return [part for part in parts if part is not _NOTHING]
+        parts: list[object] = []
+        for at, value in enumerate(tree):
+            if self.fatal >= MAX_FAULTS:
+                # Nothing will rest on this object.
+                break
+            part = self._item(item, value, paths.entry(path, at))
+            if part is not _NOTHING:
+                parts.append(part)
+        return parts
 
     def _map(self, shape: MapOf, item: Shape, tree: object, path: str) -> object:
         if not isinstance(tree, dict):
@@ -93,16 +99,20 @@ class Reader:
         try:
             return amount(tree)
         except NotAQuantity as fault:
-            if not self._is_full():
-                self.faults.append(codec_hints.no_quantity(tree, str(fault), path))
+            self._blame(codec_hints.no_quantity(tree, str(fault), path))
         except TypeError:
             return self._mistyped(Amount(), tree, path)
         return _NOTHING
 
     def _mistyped(self, shape: Shape, value: object, path: str) -> object:
-        if not self._is_full():
-            self.faults.append(codec_hints.mistyped(shape, value, path))
+        if self.fatal < MAX_FAULTS:
+            self._blame(codec_hints.mistyped(shape, value, path))
         return _NOTHING
+
+    def _blame(self, fault: Fault) -> None:
+        self.fatal += 1
+        if self.fatal <= MAX_FAULTS:
+            self.faults.append(fault)
 
 
 # Not None: that is a value of opaque parameters.
