@@ -53,6 +53,32 @@ def pinned_node(selector: NodeSelector | None) -> str | None:
     return need.values[0]
 
 
+def text_of(selector: NodeSelector) -> str:
+    """In short, as kubectl writes labels: `zone=b`, `zone in (a, b),!spot or metadata.name=n1`."""
+    terms = (
+        ",".join(map(_short, (*term.match_expressions, *term.match_fields)))
+        for term in selector.node_selector_terms
+    )
+    return " or ".join(term for term in terms if term) or "no node"
+
+
+def _short(need: LabelSelectorRequirement) -> str:
+    values = ", ".join(need.values)
+    one = len(need.values) == 1
+    match need.operator:
+        case "In":
+            return f"{need.key}={values}" if one else f"{need.key} in ({values})"
+        case "NotIn":
+            return f"{need.key}!={values}" if one else f"{need.key} notin ({values})"
+        case "Exists":
+            return need.key
+        case "DoesNotExist":
+            return f"!{need.key}"
+        case "Gt" | "Lt":
+            return f"{need.key}{'>' if need.operator == 'Gt' else '<'}{values}"
+    return f"{need.key} {need.operator} {values}"
+
+
 def _term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     if not term.match_expressions and not term.match_fields:
         return False

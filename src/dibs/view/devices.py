@@ -8,21 +8,27 @@ gone. Nothing is decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dibs.allocate import capacity, counters, groups, overlaps
 from dibs.allocate.counters import Drawing
 from dibs.allocate.groups import Modes
 from dibs.allocate.overlaps import Overlap
 from dibs.model.core import Container, Pod
-from dibs.model.objects import Device, ResourceClaim, ResourceClaimConsumerReference
+from dibs.model.meta import NodeSelector
+from dibs.model.objects import (
+    Device,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+    ResourceSliceSpec,
+)
 from dibs.schedule import claims as pod_claims
 from dibs.schedule import groups as pod_groups
 from dibs.schedule import ids
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.supply import node_selectors
 from dibs.supply.identity import CounterId, DeviceId, PoolId
-from dibs.supply.ledger import Holder, Ledger
+from dibs.supply.ledger import Holder, Holding, Ledger
 from dibs.supply.pools import Candidate, Pool, Supply
 from dibs.values.quantity import Quantity
 from dibs.view import binding, rules, words
@@ -59,6 +65,8 @@ class Use:
     containers: tuple[str, ...] = ()
     left: Mapping[str, Quantity] | None = None  # of a shared device's capacities
     overlaps: tuple[Overlap, ...] = ()
+    # Which nodes can use a device that is on none: `zone=b`; "" when all can.
+    selector: str = ""
 
 
 def uses(
@@ -77,21 +85,35 @@ def uses(
         shelf = Shelf.of(seen.get(id_), ledger)
         for candidate in candidates:
             published.add(candidate.id)
-            if fits is None or fits(candidate):
+            if reaches(selection(candidate).node_selector, node, snapshot) and (
+                fits is None or fits(candidate)
+            ):
                 found += uses_of(candidate, shelf, ledger, snapshot)
     if fits is None:
         for device, holding in ledger.holdings.items():
             if device not in published:
                 for holder in (*holding.holders, *holding.watchers):
+                    if not reaches(selector_of(holder, snapshot), node, snapshot):
+                        continue
                     found.append(gone(device, holder, snapshot))
     if node:
+        # Those with a selector that doesn't match are left out above.
         found = [use for use in found if use.node in (node, ANYWHERE)]
     return tuple(sorted(found, key=place))
 
 
+def reaches(selector: NodeSelector | None, node: str, snapshot: Snapshot) -> bool:
+    """Whether a node may use what has this selector; always if no node is asked about."""
+    if selector is None or node not in snapshot.nodes:
+        return True
+    if node_selectors.faults_of(selector):
+        return False
+    return node_selectors.matches(selector, snapshot.nodes[node])
+
+
 def place(use: Use) -> tuple[bool, str, str, str]:
     # Sorting is stable: devices of one pool keep the order in which they are tried.
-    return use.node == ANYWHERE, use.node, use.id.driver, use.id.pool
+    return use.node == ANYWHERE, use.selector or use.node, use.id.driver, use.id.pool
 
 
 def offered(supply: Supply) -> Iterator[tuple[PoolId, tuple[Candidate, ...]]]:
@@ -141,6 +163,13 @@ def uses_of(
 ) -> Iterator[Use]:
     """The rows of one device: its holders, or why nobody has it."""
     holding = ledger.held(candidate.id)
+    for row in grips_of(candidate, holding, shelf, ledger, snapshot):
+        yield replace(row, selector=selector_text(candidate))
+
+
+def grips_of(
+    candidate: Candidate, holding: Holding, shelf: Shelf, ledger: Ledger, snapshot: Snapshot
+) -> Iterator[Use]:
     node = node_of(candidate)
     for holder in holding.whole:
         note = taint_note(candidate, snapshot)
@@ -201,9 +230,8 @@ def remaining(candidate: Candidate, consumed: Mapping[str, Quantity]) -> str:
 
 
 def gone(device: DeviceId, holder: Holder, snapshot: Snapshot) -> Use:
-    claim = snapshot.claims.get(key(holder.claim))
-    allocation = claim.status.allocation if claim else None
-    only = node_selectors.pinned_node(allocation.node_selector) if allocation else None
+    selector = selector_of(holder, snapshot)
+    only = node_selectors.pinned_node(selector)
     pods, containers = consumers(holder, snapshot)
     return Use(
         only or ANYWHERE,
@@ -215,7 +243,15 @@ def gone(device: DeviceId, holder: Holder, snapshot: Snapshot) -> Use:
         holder.request,
         pods=pods,
         containers=containers,
+        selector=node_selectors.text_of(selector) if selector and not only else "",
     )
+
+
+def selector_of(holder: Holder, snapshot: Snapshot) -> NodeSelector | None:
+    """The nodes that the holder's allocation is for."""
+    claim = snapshot.claims.get(key(holder.claim))
+    allocation = claim.status.allocation if claim else None
+    return allocation.node_selector if allocation else None
 
 
 def use(
@@ -316,11 +352,18 @@ def all_containers(pod: Pod) -> tuple[Container, ...]:
 
 def node_of(candidate: Candidate) -> str:
     """The node a device is on; a device that several nodes can reach is on none of them."""
+    return selection(candidate).node_name or ANYWHERE
+
+
+def selection(candidate: Candidate) -> ResourceSliceSpec | Device:
+    """Who says which nodes can use a device: itself, or its slice."""
     spec = candidate.slice.spec
-    where = candidate.device if spec.per_device_node_selection else spec
-    if where.node_name:
-        return where.node_name
-    return ANYWHERE
+    return candidate.device if spec.per_device_node_selection else spec
+
+
+def selector_text(candidate: Candidate) -> str:
+    selector = selection(candidate).node_selector
+    return node_selectors.text_of(selector) if selector is not None else ""
 
 
 def key(claim: str) -> Key:
@@ -350,7 +393,7 @@ def table(found: Iterable[Use], wide: bool = False) -> Table:
     rows = []
     for each in found:
         cells: tuple[str, ...] = (
-            each.node,
+            each.selector or each.node,
             each.id.driver,
             # Most drivers name the pool after the node: say it once.
             "" if each.id.pool == each.node else each.id.pool,

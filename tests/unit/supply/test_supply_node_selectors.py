@@ -92,3 +92,20 @@ def test_the_node_an_allocation_is_pinned_to() -> None:
     assert node_selectors.pinned_node(here) == "n"
     assert node_selectors.pinned_node(None) is None
     assert node_selectors.pinned_node(b.nodes_with("zone", "a")) is None
+
+
+@pytest.mark.parametrize(
+    ("needs", "text"),
+    [
+        ((Need("zone", "In", ("b",)), Need("spot", "DoesNotExist")), "zone=b,!spot"),
+        ((Need("zone", "In", ("a", "b")),), "zone in (a, b)"),
+        ((Need("zone", "NotIn", ("a",)), Need("gpu", "Exists")), "zone!=a,gpu"),
+        (
+            (Need("zone", "NotIn", ("a", "b")), Need("size", "Gt", ("3",))),
+            "zone notin (a, b),size>3",
+        ),
+        ((), "no node"),
+    ],
+)
+def test_in_short(needs: tuple[Need, ...], text: str) -> None:
+    assert node_selectors.text_of(NodeSelector((NodeSelectorTerm(needs),))) == text

@@ -182,3 +182,16 @@ def test_rows_for_eyes_and_for_programs_agree() -> None:
     assert records[0]["memory"] == "40Gi"
     assert records[1]["claim"] == ""
     assert devices.summary(found) == "2 devices, 1 free"
+
+
+def test_a_pool_for_some_nodes_says_which_and_is_listed_for_those() -> None:
+    nodes = (builders.node("n1", zone="a"), builders.node("n2", zone="b"))
+    published = builders.resource_slice(
+        builders.device("gpu-0"), node_selector=builders.nodes_with("zone", "b")
+    )
+    snapshot = Snapshot.of((*nodes, published))
+    (row,) = devices.table(devices.uses(snapshot)).rows
+    assert row.cells[0] == "zone=b"
+    assert [use.id.device for use in devices.uses(snapshot, node="n2")] == ["gpu-0"]
+    assert devices.uses(snapshot, node="n1") == ()
+    assert devices.records(devices.uses(snapshot))[0]["node"] == ""
