@@ -23,9 +23,10 @@ from dibs.model.objects import (
     ResourceClaim,
 )
 from dibs.request import selectors
-from dibs.schedule import fit
+from dibs.schedule import claims as pod_claims
+from dibs.schedule import fit, pods
 from dibs.schedule.plan import ClaimUse
-from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import State
 from dibs.supply import node_selectors, taints
 from dibs.supply.identity import DeviceId
@@ -214,10 +215,30 @@ def tree(use: ClaimUse, state: State, with_expressions: bool = False) -> Tree:
         children.append(passed_tree(other))
     shared = [reference.name for reference in claim.status.reserved_for]
     if not shared and not use.is_fresh:
-        children.append(Tree("reserved for nobody: no Pod uses it", tone="faint"))
+        children.append(Tree(unreserved(key, state.snapshot), tone="faint"))
     elif len(shared) > 1:
         children.append(Tree(f"shared by {words.listed(shared, 6)}"))
     return Tree(f"claim {key}{origin(use)} {holds(claim)}", tuple(children))
+
+
+def unreserved(key: Key, snapshot: Snapshot) -> str:
+    """What to make of a claim that has devices and is reserved for nobody."""
+    users = [user.name for user in users_of(key, snapshot)]
+    if not users:
+        return "reserved for nobody: no Pod uses it"
+    named_by = f"{'Pod' if len(users) == 1 else 'Pods'} {words.listed(users, 6)}"
+    return f"reserved for nobody yet: {named_by} {'names' if len(users) == 1 else 'name'} it"
+
+
+def users_of(claim: Key, snapshot: Snapshot) -> tuple[Key, ...]:
+    """The Pods that use a claim and haven't ended, oldest first."""
+    return tuple(
+        key
+        for key, pod in snapshot.pods.items()
+        if key.namespace == claim.namespace
+        and not pods.is_done(pod)
+        and any(key_of(use.claim.metadata) == claim for use in pod_claims.known_uses(pod, snapshot))
+    )
 
 
 def holds(claim: ResourceClaim) -> str:

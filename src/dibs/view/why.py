@@ -52,7 +52,7 @@ def of_claim(snapshot: Snapshot, key: Key, options: Options = DEFAULTS) -> Accou
     """The account of a claim: what it holds, or that of the Pod it waits with."""
     asked = Subject("ResourceClaim", key)
     claim = snapshot.claims[key]
-    users = users_of(key, snapshot)
+    users = granted.users_of(key, snapshot)
     if claim.status.allocation is not None:
         state = State.of(snapshot, options)
         settled = Settled(asked, granted.node_of(claim), (ClaimUse("", claim),))
@@ -88,17 +88,6 @@ def planned(snapshot: Snapshot, before: State) -> frozenset[str]:
         for key, claim in before.snapshot.claims.items()
         if claim.status.allocation is not None
         and (key not in snapshot.claims or snapshot.claims[key].status.allocation is None)
-    )
-
-
-def users_of(claim: Key, snapshot: Snapshot) -> tuple[Key, ...]:
-    """The Pods that use a claim and haven't ended, oldest first."""
-    return tuple(
-        key
-        for key, pod in snapshot.pods.items()
-        if key.namespace == claim.namespace
-        and not pods.is_done(pod)
-        and any(key_of(use.claim.metadata) == claim for use in pod_claims.known_uses(pod, snapshot))
     )
 
 
