@@ -14,7 +14,7 @@ from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
 from dibs.cli.commands import COMMANDS
 from dibs.cli.main import NO, YES
-from dibs.client import dump
+from dibs.client import dump, writing
 from dibs.model import codec
 from dibs.model.kinds import Known
 from dibs.schedule import pods
@@ -54,12 +54,17 @@ def command(
 
 
 def print_objects(decided: Sequence[Known], form: str) -> None:
-    if form == "yaml":
+    if form == "yaml" and decided:
         output.say_plain(dump.write(decided, "yaml"))
     else:
         # Always a List, also of one: scripts look into items.
         items = [codec.encode(each) for each in decided]
-        output.say_json({"apiVersion": "v1", "kind": "List", "items": items})
+        whole = {"apiVersion": "v1", "kind": "List", "items": items}
+        if form == "yaml":
+            # Nothing at all would be no manifest for who reads it.
+            output.say_plain(writing.yaml_text([whole]))
+        else:
+            output.say_json(whole)
 
 
 def decide(snapshot: Snapshot, chosen: Options) -> Plan:

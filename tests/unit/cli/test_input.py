@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dibs.cli.main import main
 
@@ -292,3 +293,12 @@ def test_lint_names_the_kinds_it_passes_over(
     file.write_text("---\n".join(secret % number for number in range(2)))
     assert main(["lint", str(file)]) == 0
     assert "skipped, being no matter of devices: 2 v1 Secret" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_nothing_decided_is_an_empty_list(
+    form: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, _ = run(capsys, tmp_path, NODE, "-o", form)
+    assert code == 0
+    assert yaml.safe_load(out) == {"apiVersion": "v1", "kind": "List", "items": []}
