@@ -109,7 +109,11 @@ def free(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
         return None
     if holding.whole:
         holder = holding.whole[0]
-        return Reason("held", f"allocated to {holder.claim}", holder)
+        if len(holding.whole) == 1:
+            return Reason("held", f"allocated to {holder.claim}", holder)
+        # A fault of somebody else's, and who looks for it needs all names.
+        claims = dict.fromkeys(each.claim for each in holding.whole)
+        return Reason("held", f"allocated to {' and to '.join(claims)}", holder)
     if not candidate.is_shareable:
         holder = holding.shares[0]
         return Reason("held", f"a share is allocated to {holder.claim}", holder)
