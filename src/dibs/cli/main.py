@@ -7,9 +7,9 @@ is in its own module (`commands` has the list).
 
 from __future__ import annotations
 
+# Nothing else: Ctrl-C while this file is read can't be caught, so that has to be short.
 import os
 import sys
-from collections.abc import Sequence
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 CLOSED_PIPE = 141  # 128 + SIGPIPE
@@ -25,7 +25,7 @@ def run() -> None:
     sys.exit(code)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run one command line; never raises, whatever is wrong is said on stderr."""
     try:
         # Imported here, so that Ctrl-C while Python is still loading is as quiet as later.

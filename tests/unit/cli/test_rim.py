@@ -146,3 +146,14 @@ def test_help_imports_nothing_of_the_engine() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_the_door_imports_nothing() -> None:
+    """Ctrl-C can't be caught before it is read, so nothing else is read with it."""
+    code = (
+        "import sys, os; before = set(sys.modules); import dibs.cli.main; "
+        "print(sorted(set(sys.modules) - before - {'__future__'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['dibs', 'dibs.cli', 'dibs.cli.main']"
