@@ -61,6 +61,12 @@ def _of_path(path: str) -> Iterator[Source]:
     if path == STDIN:
         yield Source(STDIN, 0, True)
         return
+    if not path:
+        raise Mistake(
+            "the path is empty",
+            path="''",
+            remedy="name a file or folder, or - for standard input; is a variable unset?",
+        )
     status = _status(path)
     if stat.S_ISDIR(status.st_mode):
         yield from _of_folder(path)

@@ -255,3 +255,9 @@ def test_the_place_of_a_whole_item_is_found_without_reading_it() -> None:
 def test_a_large_list_is_no_manifest_whatever_follows(text: str) -> None:
     (fault,) = load(["-"], text).faults
     assert fault.kind is FaultKind.SYNTAX
+
+
+def test_an_empty_path_is_called_empty() -> None:
+    told = mistake([""])
+    assert told.message == "the path is empty"
+    assert told.remedy
