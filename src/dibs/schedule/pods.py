@@ -167,7 +167,9 @@ def bound(
                     "node name",
                     f"spec.nodeName is set to {node}, so the scheduler passes the Pod by and "
                     f"nobody allocates claim {key_of(use.claim.metadata)}",
-                    f"drop nodeName and set nodeSelector kubernetes.io/hostname: {node}",
+                    f"drop nodeName and set nodeSelector kubernetes.io/hostname: {node}"
+                    if where is not None
+                    else f"there is no node {node} in the input: drop nodeName, or correct it",
                 )
             )
     objections += unserved(pod, where, snapshot)
