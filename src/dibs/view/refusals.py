@@ -173,7 +173,7 @@ def refusal(group: Group, every_device: bool) -> tuple[Tree, ...]:
     assert isinstance(first, Refused)
     asks = short_asks(first)
     head = headline(first)
-    faults = tuple(Tree(fault.text) for fault in first.pools if fault.text != head)
+    faults = tuple(Tree(fault.text) for fault in first.pools if fault.text not in head)
     if len(asks) == 1:
         return faults + causes_of(group, asks[0], every_device)
     several = len({ask.claim for ask in asks}) > 1
