@@ -80,17 +80,20 @@ def unpublished_constraint(world: World) -> Iterator[Remark]:
             lacking = [
                 each
                 for each, group in zip(concerned, groups, strict=True)
-                if attribute not in group.attributes
+                if attribute not in group.attributes and not derives(each, attribute)
             ]
             names = sorted({each.name for each in lacking})
             if not lacking or any("/" in name for name in names):
                 continue  # of alternatives, another one may do
+            remedy = instead(attribute, groups)
+            if any(derives(each, attribute) for each in concerned):
+                remedy = f"derive it in request {' and '.join(names)} too"
             yield Remark(
                 wish.entry,
                 f"{wish.root}.devices.constraints[{index}].{field}",
                 f"no device that fits request {' or '.join(names)} publishes {attribute}, "
                 "so the constraint never holds",
-                instead(attribute, groups),
+                remedy,
             )
 
 
@@ -139,6 +142,11 @@ def concerns(requests: tuple[str, ...], demand: Demand) -> bool:
     return not requests or demand.name in requests or demand.name.partition("/")[0] in requests
 
 
+def derives(demand: Demand, attribute: str) -> bool:
+    """Whether the request makes the attribute itself, of what its devices publish (KEP-6080)."""
+    return any(each.name == attribute for each in demand.request.derived_attributes)
+
+
 def instead(attribute: str, groups: Sequence[Group]) -> str:
     """Name an attribute that all of the requests publish: of the same name, near, or any."""
     common = frozenset.intersection(*(group.attributes for group in groups))
@@ -147,5 +155,5 @@ def instead(attribute: str, groups: Sequence[Group]) -> str:
         if other.rpartition("/")[2] == name:
             return f"the nearest is {other}"
     if found := rule.near(attribute, common):
-        return f"the nearest that all publish is {found}"
-    return f"all of them publish {rule.listed(common)}" if common else ""
+        return f"the nearest is {found}"
+    return f"there are {rule.listed(common)}" if common else ""
