@@ -29,7 +29,7 @@ from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.supply import node_selectors
 from dibs.supply.identity import CounterId, DeviceId, PoolId
 from dibs.supply.ledger import Holder, Holding, Ledger
-from dibs.supply.pools import Candidate, Pool, Supply
+from dibs.supply.pools import Candidate, Listing, Pool, Supply
 from dibs.values.quantity import Quantity
 from dibs.view import binding, rules, words
 from dibs.view.table import Row, Table
@@ -41,6 +41,7 @@ MEMORY = ("memory", "hbm", "vram")
 ANYWHERE = "(any)"
 
 ZERO = Quantity.of(0)
+BESIDE = "its slice has counter sets too: its driver must publish them in a slice of their own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,11 @@ def uses(
     seen = pools_by_id(snapshot, supply)
     found: list[Use] = []
     published: set[DeviceId] = set()
+    beside = beside_counters(supply)
     for id_, candidates in offered(supply):
-        shelf = Shelf.of(seen.get(id_), ledger)
+        whole = Shelf.of(seen.get(id_), ledger)
         for candidate in candidates:
+            shelf = Shelf(BESIDE) if candidate.id in beside and not whole.fault else whole
             published.add(candidate.id)
             if reaches(selection(candidate).node_selector, node, snapshot) and (
                 fits is None or fits(candidate)
@@ -119,10 +122,29 @@ def place(use: Use) -> tuple[bool, str, str, str]:
 def offered(supply: Supply) -> Iterator[tuple[PoolId, tuple[Candidate, ...]]]:
     """The devices of the newest generation of every pool, whichever nodes they are for."""
     for pool, listings in supply.by_pool.items():
-        newest = max(listing.generation for listing in listings)
-        current = [listing for listing in listings if listing.generation == newest]
-        current.sort(key=lambda listing: listing.slice.metadata.name)
+        current = newest(listings)
         yield pool, tuple(each for listing in current for each in listing.candidates)
+
+
+def newest(listings: Iterable[Listing]) -> list[Listing]:
+    """The slices of the highest generation, by name."""
+    by_name = sorted(listings, key=lambda listing: listing.slice.metadata.name)
+    generation = max(listing.generation for listing in by_name)
+    return [listing for listing in by_name if listing.generation == generation]
+
+
+def beside_counters(supply: Supply) -> frozenset[DeviceId]:
+    """The devices that nobody is given because their slice has counter sets (KEP-4815).
+
+    Before Kubernetes 1.36 a slice could have both, and old dumps do.
+    """
+    return frozenset(
+        candidate.id
+        for listings in supply.by_pool.values()
+        for listing in newest(listings)
+        if listing.slice.spec.shared_counters
+        for candidate in listing.candidates
+    )
 
 
 def pools_by_id(snapshot: Snapshot, supply: Supply) -> dict[PoolId, Pool]:

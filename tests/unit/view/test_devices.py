@@ -106,6 +106,16 @@ def test_only_the_newest_generation_counts() -> None:
     assert states(found) == {"a/gpu-1": "free"}
 
 
+def test_devices_beside_counter_sets_are_given_to_nobody() -> None:
+    card = builders.counter_set("card", memory="40Gi")
+    drawing = builders.device("gpu-0", draws=[builders.draw("card", memory="40Gi")])
+    both = builders.resource_slice(drawing, name="both", node="a", of=2, counters=[card])
+    other = builders.resource_slice(builders.device("gpu-1"), name="other", node="a", of=2)
+    found = devices.uses(Snapshot.of([builders.node("a"), both, other]))
+    assert states(found) == {"a/gpu-0": "unusable", "a/gpu-1": "free"}
+    assert "its slice has counter sets too" in found[0].note
+
+
 def test_shares_and_what_is_left() -> None:
     shared = builders.device("gpu-0", memory="40Gi", shareable=True)
     claims = [
