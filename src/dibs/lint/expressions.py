@@ -31,6 +31,17 @@ def does_not_compile(world: World) -> Iterator[Remark]:
             yield remark(trial, offset, fault.message, remedy)
 
 
+def unreadable_literal(world: World) -> Iterator[Remark]:
+    for trial in world.survey.trials:
+        for literal in trial.unreadable:
+            yield remark(
+                trial,
+                literal.at,
+                f"{literal.call} can't be read, and the expression fails: {literal.error}",
+                literal.remedy,
+            )
+
+
 def too_costly(world: World) -> Iterator[Remark]:
     for trial in world.survey.trials:
         is_stored = bool(trial.written.entry.object.metadata.uid)
@@ -80,6 +91,12 @@ def order_of_texts(world: World) -> Iterator[Remark]:
 
 RULES = (
     Rule("cel-compile", "error", "a CEL expression does not compile", does_not_compile),
+    Rule(
+        "literal-unreadable",
+        "error",
+        "an expression has a constant quantity or version that can't be read",
+        unreadable_literal,
+    ),
     Rule(
         "cel-cost",
         "error",

@@ -131,6 +131,8 @@ def other_failure(world: World) -> Iterator[Remark]:
         left = [(device, why) for device, why in trial.failed if NO_KEY not in why]
         if left and id(trial) not in said:
             device, why = left[0]
+            if any(literal.error in why for literal in trial.unreadable):
+                continue  # said by `expressions`
             yield expressions.remark(
                 trial,
                 0,

@@ -18,7 +18,8 @@ from dibs.lint.inputs import Wish
 from dibs.lint.published import Group, Published
 from dibs.lint.reads import Read
 from dibs.model.objects import DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
-from dibs.request import selectors
+from dibs.request import literals, selectors
+from dibs.request.literals import Unreadable
 from dibs.request.views import DeviceView
 
 NO_DEVICES = Group()
@@ -56,6 +57,8 @@ class Trial:
     failed: tuple[tuple[Published, str], ...] = ()
     cost: int = 0
     is_guess: bool = False
+    # Its constants that fail whenever they are reached.
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,8 @@ class _Surveyor:
 def tried(written: Written, group: Group) -> Trial:
     """Compile one selector and ask it about each device."""
     try:
-        found = reads.reads(parse.parse(written.text))
+        root = parse.parse(written.text)
+        found = reads.reads(root)
     except CompileError as fault:
         return Trial(written, fault=fault)
     try:
@@ -211,4 +215,5 @@ def tried(written: Written, group: Group) -> Trial:
         Group(tuple(matched)),
         tuple(failed),
         selector.program.max_cost,
+        unreadable=tuple(literals.unreadable(root)),
     )

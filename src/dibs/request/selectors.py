@@ -23,7 +23,7 @@ from dibs.cel.program import Program, compile_expression
 from dibs.cel.runtime import EvaluationError, Map, Quantity, Semver, Value, verdict
 from dibs.cel.types import Type
 from dibs.model.objects import Device
-from dibs.request import phrases
+from dibs.request import literals, phrases
 from dibs.request.views import DeviceView
 from dibs.supply.features import ALL, Features
 from dibs.supply.identity import DeviceId
@@ -181,7 +181,15 @@ class Selector:
         try:
             return self.decide(DeviceView.of(asked.id.driver, asked.device))[0]
         except EvaluationError as error:
-            raise Mistake(with_hint(error.text), value=self.program.expression) from None
+            text = self.named(with_hint(error.text))
+            raise Mistake(text, value=self.program.expression) from None
+
+    def named(self, error: str) -> str:
+        """The error of an evaluation, with the literal that it comes from if it is one's."""
+        for literal in literals.unreadable(self.program.root):
+            if literal.error in error:
+                return f"{error}: {literal}"
+        return error
 
     def projection(self, asked: Asked) -> Hashable:
         """All that the answer depends on: devices with equal projections get one answer."""
