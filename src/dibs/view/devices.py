@@ -41,6 +41,7 @@ MEMORY = ("memory", "hbm", "vram")
 ANYWHERE = "(any)"
 
 ZERO = Quantity.of(0)
+UNSHARED = "it is published as not shareable by now, so nobody else gets a share"
 BESIDE = "its slice has counter sets too: its driver must publish them in a slice of their own"
 
 
@@ -199,10 +200,13 @@ def grips_of(
             note = "; ".join(filter(None, [f"held by {len(holding.whole)} claims at once", note]))
         yield use(node, candidate, "held", note, holder, snapshot)
     for holder in holding.shares:
-        yield use(node, candidate, "shared", taint_note(candidate, snapshot), holder, snapshot)
+        since = "" if candidate.is_shareable else UNSHARED
+        note = "; ".join(filter(None, [since, taint_note(candidate, snapshot)]))
+        yield use(node, candidate, "shared", note, holder, snapshot)
     for holder in holding.watchers:
         yield use(node, candidate, "watched", "admin access", holder, snapshot)
-    if holding.shares and (rest := remaining(candidate, holding.consumed)):
+    rest = remaining(candidate, holding.consumed)
+    if holding.shares and candidate.is_shareable and rest:
         left = capacity.room(candidate.device.capacity, holding.consumed)
         yield Use(node, candidate.id, "left", rest, candidate.device, left=left)
     if holding.is_free:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from dibs.allocate import amounts
+from dibs.allocate import amounts, capacity
 from dibs.allocate.outcome import Refused
 from dibs.model.objects import (
+    DeviceCapacity,
     DeviceRequest,
     DeviceRequestAllocationResult,
     DeviceSelector,
@@ -313,12 +314,24 @@ def consumption(grant: Grant) -> list[str]:
     published = grant.candidate.device.capacity if grant.candidate else {}
     parts = []
     for name, amount in grant.result.consumed_capacity.items():
-        capacity = published.get(name)
-        told = str(amount)
-        if capacity is not None:
-            told = amounts.told(amount, grant.wanted.get(name), capacity.request_policy)
-        parts.append(f"{name} {told}")
+        parts.append(f"{name} {consumed(name, amount, grant.wanted, published)}")
     return [f"consumes {', '.join(parts)}"] if parts else []
+
+
+def consumed(
+    name: str,
+    amount: Quantity,
+    wanted: Mapping[str, Quantity],
+    published: Mapping[str, DeviceCapacity],
+) -> str:
+    """The amount, and by which rule; the device may be published with another one since."""
+    if name not in published:
+        return str(amount)
+    asked = {name: wanted[name]} if name in wanted else {}
+    by_now, _ = capacity.consumption({name: published[name]}, asked)
+    if by_now.get(name) != amount:
+        return f"{amount} (by what was published then)"
+    return amounts.told(amount, wanted.get(name), published[name].request_policy)
 
 
 def share_of(holder: Holder) -> str:
@@ -331,6 +344,8 @@ def left_over(grant: Grant) -> str:
     """What a shared device has left to give."""
     if grant.candidate is None or not grant.result.share_id:
         return ""
+    if not grant.candidate.is_shareable:
+        return f"nothing: {devices.UNSHARED}"
     if not grant.candidate.device.capacity:
         return "as many shares as anybody likes: no capacity limits them"
     return devices.remaining(grant.candidate, grant.held)

@@ -134,6 +134,17 @@ def test_shares_and_what_is_left() -> None:
     assert [row["left"] for row in devices.records(found)] == [{}, {}, {"memory": "20Gi"}]
 
 
+def test_a_device_that_is_shared_no_longer_has_nothing_left() -> None:
+    unshared = builders.device("gpu-0", memory="40Gi")
+    pick = builders.pick("gpu-0", pool="a", share="share-x", consumed={"memory": "10Gi"})
+    held = builders.allocated(builders.claim("x"), pick)
+    found = devices.uses(
+        Snapshot.of([builders.node("a"), builders.resource_slice(unshared, node="a"), held])
+    )
+    assert [use.state for use in found] == ["shared"]
+    assert "not shareable by now" in found[0].note
+
+
 def test_a_partition_whose_card_is_used_up_is_blocked() -> None:
     card = builders.counter_set("card", memory="40Gi")
     counters = builders.resource_slice(name="counters", node="a", of=2, counters=[card])
