@@ -154,6 +154,7 @@ class _Open:
     line: int
     # How many nodes it has grown to, those behind aliases included.
     size: int = 1
+    repeated: int = 0
     key: object = _NO_KEY
     key_mark: tuple[int, int] = (0, 0)
     first_lines: dict[str, int] = field(default_factory=dict)
@@ -217,7 +218,13 @@ class _Builder:
         if not isinstance(key, str):
             return
         first = mapping.first_lines.setdefault(key, line)
-        if key in mapping.node and len(self.reading.repeats) < MAX_REPEATS:
+        if key not in mapping.node:
+            return
+        mapping.repeated += 1
+        if mapping.repeated > MAX_REPEATS:
+            # No manifest: not worth the minutes that a large one takes.
+            raise _at(event, f"more than {MAX_REPEATS} keys of one mapping stand twice")
+        if len(self.reading.repeats) < MAX_REPEATS:
             self.reading.repeats.append(Repeat((*mapping.steps, key), line, column, first))
 
     def put(self, value: object, size: int, event: Any) -> None:

@@ -207,3 +207,9 @@ def test_broken_documents_are_given_up_after_a_thousand() -> None:
     assert len(listed) == 1000
     assert last.kind is FaultKind.GIVEN_UP
     assert last.line == 2000
+
+
+def test_a_mapping_of_repeated_keys_is_given_up() -> None:
+    (fault,) = documents.parse(b"a: 1\n" * 5000).faults
+    assert "more than 1000 keys" in fault.message
+    assert fault.line == 1002
