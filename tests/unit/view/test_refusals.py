@@ -127,3 +127,15 @@ def test_values_that_a_selector_does_not_want_are_told_together() -> None:
         ["1", "taint x is not tolerated"],
         ["3", 'size is "quarter", "whole", selector wants "half"'],
     ]
+
+
+def test_a_fault_that_the_headline_quotes_is_said_once() -> None:
+    text = "pool n is incomplete: 1 of 2 slices, generation 1"
+    fault = PoolFault(PoolId("d", "n"), "incomplete", text)
+    other = PoolFault(PoolId("d", "m"), "incomplete", "pool m is incomplete: 2 of 3 slices")
+    note = f"a request asks for all devices, but {text}"
+    lines = told({"n": Refused("n", (fault, other), (), note)})
+    assert [line.split(maxsplit=1)[-1] if "all" in line else line.strip() for line in lines] == [
+        note,
+        other.text,
+    ]
