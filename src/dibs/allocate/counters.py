@@ -64,7 +64,7 @@ def drawings(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> Iterator[D
         holding = ledger.held(device)
         if not holding.is_free:
             for holder, draws in (
-                _fixed(candidate, holding),
+                _fixed(candidate, holding, pool),
                 *_metered(candidate, holding, pool, in_milli=in_milli),
             ):
                 for counter, amount in draws:
@@ -141,17 +141,27 @@ def drawn_by(counter: CounterId, by: Iterable[Drawing]) -> str:
 
 
 def _fixed(
-    candidate: Candidate | None, holding: Holding
+    candidate: Candidate | None, holding: Holding, pool: Pool
 ) -> tuple[Holder, Iterable[tuple[CounterId, Quantity]]]:
-    """What a held device draws once: the most that any record says, else what is published."""
+    """What a held device draws once: the most that any record says, else what is published.
+
+    Both, when a recorded counter has another name by now: what it gave must not be free again.
+    """
     records = [holder.record for holder in holding.holders if holder.record is not None]
     amounts: dict[CounterId, Quantity] = {}
     for record in records:
         for counter, amount in record.once.items():
             amounts[counter] = max(amounts.get(counter, amount), amount)
+    if candidate is not None and not all(_is_published(each, pool) for each in amounts):
+        amounts = dict(candidate.draws) | amounts
     if records:
         return holding.holders[0], amounts.items()
     return holding.holders[0], candidate.draws if candidate is not None else ()
+
+
+def _is_published(counter: CounterId, pool: Pool) -> bool:
+    found = pool.counters.get(counter.set)
+    return found is not None and counter.name in found.counters
 
 
 def _metered(

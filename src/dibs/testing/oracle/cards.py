@@ -211,7 +211,7 @@ class Cards:
             amounts = [Quantity.parse(each[counter]) for each in known if counter in each]
             if amounts:
                 taken = taken.plus(max(amounts))
-            elif not memories:
+            elif not memories or _has_outdated(memories, pool):
                 taken = taken.plus(_draws(devices).get(where, ZERO))
             for holding in self.held.holdings:
                 if holding.key == key:
@@ -277,6 +277,22 @@ def _counter(pool: Pool, counter_set: str, name: str) -> Counter:
         if each.name == counter_set
     )
     return found
+
+
+def _has_outdated(memories: Iterable[Mapping[str, Any]], pool: Pool) -> bool:
+    """Whether a fixed draw is remembered of a counter that the pool has under no such name."""
+    known = {
+        (each.name, name)
+        for slice in pool.published
+        for each in slice.spec.shared_counters
+        for name in each.counters
+    }
+    return any(
+        (counter_set, name) not in known
+        for memory in memories
+        for counter_set, drawn in memory.items()
+        for name in drawn.get("counters", {})
+    )
 
 
 def _draws(devices: Iterable[Device]) -> dict[tuple[str, str], Quantity]:
