@@ -37,6 +37,8 @@ class Account:
     state: State
     suggestions: tuple[Suggestion, ...] = ()
     users: tuple[Key, ...] = ()  # the Pods that use the claim asked about
+    # A claim that no Pod uses fits, but not once the others of its kind have been served.
+    is_crowded_out: bool = False
 
     @property
     def is_yes(self) -> bool:
@@ -58,7 +60,19 @@ def of_claim(snapshot: Snapshot, key: Key, options: Options = DEFAULTS) -> Accou
         settled = Settled(asked, granted.node_of(claim), (ClaimUse("", claim),))
         return Account(asked, settled, state, state, users=users)
     decider = Subject("Pod", users[0]) if users else asked
-    return account(snapshot, asked, decider, options, users)
+    told = account(snapshot, asked, decider, options, users)
+    if not users and isinstance(told.decision, Placed):
+        return replace(told, is_crowded_out=waits_in_line(snapshot, asked, options))
+    return told
+
+
+def waits_in_line(snapshot: Snapshot, asked: Subject, options: Options) -> bool:
+    """Whether a claim that no Pod uses waits where those before it are served, as by `allocate`."""
+    line = pods.queue(snapshot)
+    if all(each == asked or each.kind == "Pod" for each in line):
+        return False
+    turns = (decision for decision, _ in pods.steps(snapshot, options))
+    return isinstance(next((d for d in turns if d.subject == asked), None), Waits)
 
 
 def account(
@@ -222,6 +236,9 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
     if subject.kind == "ResourceClaim":
         head = f"{unused(subject)}\nif one did, it would fit on {decision.node}"
+        if account.is_crowded_out:
+            text = "dibs allocate serves other claims that no Pod uses first; then it waits"
+            children.append(Tree(text, tone="next"))
         return Tree(head, tuple(children))
     if account.before.snapshot.pods[subject.key].metadata.uid:
         # It is in a cluster already, and somebody asks: tell where else to look.
