@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dibs.cel import runtime
 from dibs.cel.declare import Overload
-from dibs.cel.library import ALL, addresses, conversions, formats, lists, strings, urls
+from dibs.cel.libraries import ALL, addresses, conversions, formats, lists, strings, urls
 from dibs.cel.runtime import EvaluationError, Value, texts, times
 from dibs.cel.types import Type
 

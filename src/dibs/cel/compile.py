@@ -16,7 +16,7 @@ from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, MapNode, Message,
 from dibs.cel.chains import Step
 from dibs.cel.check import Checked
 from dibs.cel.code import Code, Evaluate, Instantiation, Run
-from dibs.cel.library import regexes
+from dibs.cel.libraries import regexes
 from dibs.cel.runtime import EvaluationError, Optional, Value
 from dibs.cel.types import Type
 

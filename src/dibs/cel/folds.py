@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dibs.cel import runtime, sizes
 from dibs.cel.code import Evaluate, Run
-from dibs.cel.library import comprehensions
+from dibs.cel.libraries import comprehensions
 from dibs.cel.runtime import CostLimitExceeded, EvaluationError, Value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from dibs.cel import prices, runtime
 from dibs.cel.code import Code, Evaluate, Run
-from dibs.cel.library import standard
+from dibs.cel.libraries import standard
 from dibs.cel.runtime import CostLimitExceeded, EvaluationError, Value
 
 

@@ -13,7 +13,7 @@ from dibs.cel import ast, runtime, types
 from dibs.cel.ast import Call, ListNode, Literal, MapNode, Node
 from dibs.cel.check import Checked
 from dibs.cel.faults import Fault
-from dibs.cel.library import formatting
+from dibs.cel.libraries import formatting
 from dibs.cel.types import Type
 
 # function → (position of the argument among the operands, what a bad one is called)

@@ -12,8 +12,8 @@ import click
 
 from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
+from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
-from dibs.cli.main import NO, YES
 from dibs.client import dump, writing
 from dibs.model import codec
 from dibs.model.kinds import Known

@@ -8,8 +8,8 @@ import click
 
 from dibs.cli import options, output, paint, source
 from dibs.cli.allocate import check_node
+from dibs.cli.codes import YES
 from dibs.cli.commands import COMMANDS
-from dibs.cli.main import YES
 from dibs.schedule.snapshot import Snapshot
 from dibs.supply.pools import Candidate
 from dibs.values import nearest

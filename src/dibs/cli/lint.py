@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from dibs.cli import options, output, source
+from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
-from dibs.cli.main import NO, YES
 from dibs.client import dump
 from dibs.lint import check, finding
 from dibs.view import words

@@ -11,9 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
-CLOSED_PIPE = 141  # 128 + SIGPIPE
-YES, NO, MISTAKE, BUG = 0, 1, 2, 3
+from dibs.cli.codes import CLOSED_PIPE, INTERRUPTED
 
 
 def run() -> None:

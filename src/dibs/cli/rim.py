@@ -1,4 +1,4 @@
-"""Where a command's outcome becomes words on stderr and an exit code (`main` has the codes).
+"""Where a command's outcome becomes words on stderr and an exit code (`codes` has them).
 
 Mistakes name path, value and remedy and are caught here, once. Anything else that escapes is a
 bug of ours: one line with how to report it, the traceback only with DIBS_DEBUG=1.
@@ -17,7 +17,7 @@ import click
 
 import dibs
 from dibs.cli import commands, output
-from dibs.cli.main import BUG, CLOSED_PIPE, INTERRUPTED, MISTAKE, YES
+from dibs.cli.codes import BUG, CLOSED_PIPE, INTERRUPTED, MISTAKE, YES
 from dibs.values.mistake import Mistake
 
 

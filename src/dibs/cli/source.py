@@ -16,7 +16,7 @@ from typing import BinaryIO, NoReturn
 import click
 
 from dibs.cli import output
-from dibs.cli.main import MISTAKE
+from dibs.cli.codes import MISTAKE
 from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
 from dibs.model import kinds

@@ -8,8 +8,8 @@ import click
 
 from dibs.allocate.orders import Order
 from dibs.cli import options, output, paint, source
+from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
-from dibs.cli.main import NO, YES
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.schedule.state import Options
 from dibs.values import nearest

@@ -14,11 +14,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import Protocol
 
-from dibs.cel import explain, library, types
+from dibs.cel import explain, libraries, types
 from dibs.cel.environment import Environment, Shape, Variable
 from dibs.cel.explain import Why
 from dibs.cel.faults import CompileError, Fault
-from dibs.cel.library import includes
+from dibs.cel.libraries import includes
 from dibs.cel.program import Program, compile_expression
 from dibs.cel.runtime import EvaluationError, Map, Quantity, Semver, Value, verdict
 from dibs.cel.types import Type
@@ -99,9 +99,9 @@ def _environment(gates: _Gates) -> Environment:
     }
     if gates.has_sharing:
         fields["allowMultipleAllocations"] = types.BOOL
-    libraries = [each for each in library.ALL if gates.has_lists or each is not includes.LIBRARY]
+    known = [each for each in libraries.ALL if gates.has_lists or each is not includes.LIBRARY]
     device = Variable("device", DEVICE, _SHAPE)
-    return Environment.of(libraries, (device,), {DEVICE.name: fields})
+    return Environment.of(known, (device,), {DEVICE.name: fields})
 
 
 # --- compiling -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import yaml
 
 from dibs.cel import runtime
 from dibs.cel.declare import Overload
-from dibs.cel.library import ALL
+from dibs.cel.libraries import ALL
 
 CASES = Path(__file__).parents[2] / "cases" / "cel_library"
 OVERLOADS = [overload for library in ALL for overload in library.overloads]

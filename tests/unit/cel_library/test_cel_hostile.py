@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dibs.cel.environment import Environment
-from dibs.cel.library import ALL
+from dibs.cel.libraries import ALL
 from dibs.cel.program import compile_expression
 from dibs.cel.runtime import CostLimitExceeded, EvaluationError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dibs.cel import runtime
-from dibs.cel.library import addresses, formats, quantities, urls, versions
+from dibs.cel.libraries import addresses, formats, quantities, urls, versions
 from dibs.cel.runtime import times
 
 _READERS: dict[str, Any] = {

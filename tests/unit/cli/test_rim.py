@@ -156,4 +156,4 @@ def test_the_door_imports_nothing() -> None:
         "print(sorted(set(sys.modules) - before - {'__future__'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['dibs', 'dibs.cli', 'dibs.cli.main']"
+    assert done.stdout.strip() == "['dibs', 'dibs.cli', 'dibs.cli.codes', 'dibs.cli.main']"

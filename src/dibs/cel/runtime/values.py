@@ -102,7 +102,7 @@ class CIDR:
 
 @dataclass(frozen=True, slots=True)
 class URL:
-    """An absolute URL or path, taken apart (`library/urls.py` parses). `text` decides equality."""
+    """An absolute URL or path, in parts (`libraries/urls.py` parses). `text` decides equality."""
 
     text: str
     scheme: str
@@ -113,7 +113,7 @@ class URL:
 
 @dataclass(frozen=True, slots=True)
 class NamedFormat:
-    """A named check of a string's form; `library/formats.py` holds what each name means."""
+    """A named check of a string's form; `libraries/formats.py` holds what each name means."""
 
     name: str
 

@@ -5,7 +5,7 @@ a feature gate decides on it. What a call costs is said elsewhere (`cel/prices.p
 """
 
 from dibs.cel.declare import Library
-from dibs.cel.library import (
+from dibs.cel.libraries import (
     addresses,
     arithmetic,
     comprehensions,

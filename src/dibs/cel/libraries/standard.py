@@ -12,7 +12,7 @@ from typing import Any
 
 from dibs.cel import runtime
 from dibs.cel.declare import Library, Overload, function, member
-from dibs.cel.library import regexes
+from dibs.cel.libraries import regexes
 from dibs.cel.runtime import EvaluationError, Value
 from dibs.cel.types import (
     BOOL,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from dibs.cel.declare import Library, function, member
-from dibs.cel.library import urls
+from dibs.cel.libraries import urls
 from dibs.cel.runtime import NONE, NamedFormat, Optional, times
 from dibs.cel.types import NAMED_FORMAT, STRING, list_of, optional_of
 from dibs.values import names

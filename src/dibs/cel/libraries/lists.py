@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from dibs.cel import runtime
 from dibs.cel.declare import Library, Overload, function, member
-from dibs.cel.library import arithmetic
+from dibs.cel.libraries import arithmetic
 from dibs.cel.runtime import (
     Duration,
     EvaluationError,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dibs.cel import runtime
 from dibs.cel.declare import Library, function, member
-from dibs.cel.library import formatting
+from dibs.cel.libraries import formatting
 from dibs.cel.runtime import EvaluationError, Value
 from dibs.cel.types import DYN, INT, STRING, list_of
 
