@@ -73,7 +73,12 @@ def drawings(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> Iterator[D
 
 def is_metered(candidate: Candidate, name: str) -> bool:
     """Whether a request for this capacity is met from a counter (KEP-5941)."""
-    return any(name in _spellings(key, candidate.id.driver) for _, key in candidate.meters)
+    return any(is_same_capacity(key, name, candidate.id.driver) for _, key in candidate.meters)
+
+
+def is_same_capacity(key: str, name: str, driver: str) -> bool:
+    """Whether a counter's `capacityKey` means the capacity of this name."""
+    return name in _spellings(key, driver)
 
 
 def metered(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from dibs.allocate import amounts, capacity
+from dibs.allocate import amounts, capacity, counters
 from dibs.allocate.outcome import Refused
 from dibs.model.objects import (
     DeviceCapacity,
@@ -30,7 +30,7 @@ from dibs.schedule.plan import ClaimUse
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import State
 from dibs.supply import node_selectors, taints
-from dibs.supply.identity import DeviceId
+from dibs.supply.identity import CounterId, DeviceId
 from dibs.supply.ledger import Holder
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
@@ -66,6 +66,7 @@ class Grant:
     wanted: Mapping[str, Quantity] = field(default_factory=dict)
     held: Mapping[str, Quantity] = field(default_factory=dict)
     wait: binding.Wait = binding.READY
+    metered: Mapping[CounterId, Quantity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,21 @@ def grants(claim: ResourceClaim, state: State) -> tuple[Grant, ...]:
                 wanted=asked(claim, result.request),
                 held=state.ledger.held(id_).consumed,
                 wait=binding.wait(claim, result),
+                metered=metered(id_, result, claim, state),
             )
         )
     return tuple(found)
+
+
+def metered(
+    device: DeviceId, result: DeviceRequestAllocationResult, claim: ResourceClaim, state: State
+) -> Mapping[CounterId, Quantity]:
+    """What it draws of counters by the capacity that was asked for, as recorded (KEP-5941)."""
+    own = str(key_of(claim.metadata))
+    for holder in state.ledger.held(device).holders:
+        if holder.claim == own and holder.share == result.share_id and holder.record:
+            return holder.record.each
+    return {}
 
 
 def sharers_of(device: DeviceId, claim: ResourceClaim, state: State) -> tuple[Holder, ...]:
@@ -290,6 +303,8 @@ def device_tree(grant: Grant, with_expressions: bool) -> Tree:
     if grant.sharers:
         others = words.listed(list(dict.fromkeys(map(share_of, grant.sharers))), 6)
         children.append(Tree(f"held by other claims too: {others}", tone="faint"))
+    if grant.metered:
+        children.append(Tree(f"draws {words.listed(drawn_of(grant))}", tone="faint"))
     if rest := left_over(grant):
         children.append(Tree(f"left of it: {rest}", tone="faint"))
     if grant.wait.failed or grant.wait.awaited:
@@ -316,6 +331,25 @@ def consumption(grant: Grant) -> list[str]:
     for name, amount in grant.result.consumed_capacity.items():
         parts.append(f"{name} {consumed(name, amount, grant.wanted, published)}")
     return [f"consumes {', '.join(parts)}"] if parts else []
+
+
+def drawn_of(grant: Grant) -> list[str]:
+    """`bandwidth 55G of pf-0 (52G asked)`: by capacity, after the counter's policy."""
+    keys = dict(grant.candidate.meters) if grant.candidate else {}
+    told = []
+    for counter, amount in grant.metered.items():
+        key = keys.get(counter, "")
+        asked = next(
+            (
+                quantity
+                for name, quantity in grant.wanted.items()
+                if counters.is_same_capacity(key, name, grant.result.driver)
+            ),
+            None,
+        )
+        rounded = f" ({asked} asked)" if asked is not None and asked != amount else ""
+        told.append(f"{counter.name} {amount} of {counter.set}{rounded}")
+    return told
 
 
 def consumed(
