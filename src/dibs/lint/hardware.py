@@ -153,6 +153,23 @@ def no_memory(world: World) -> Iterator[Remark]:
                 )
 
 
+def name_twice(world: World) -> Iterator[Remark]:
+    """A bare name is in the driver's domain: `memory` and `gpu.example.com/memory` are one."""
+    for found in world.devices:
+        for field in ("attributes", "capacity"):
+            names = getattr(found.device, field)
+            for name in names:
+                full = f"{found.id.driver}/{name}"
+                if "/" not in name and full in names:
+                    yield Remark(
+                        found.entry,
+                        f"{found.path}.{field}[{name}]",
+                        f"{found.device.name} publishes {name} and {full}, which selectors "
+                        "can't tell apart",
+                        f"they read {full}; its driver should publish one of them",
+                    )
+
+
 def everything_tainted(world: World) -> Iterator[Remark]:
     for entry, taint_rule in world.entries(DeviceTaintRule):
         selector = taint_rule.spec.device_selector
@@ -205,6 +222,12 @@ RULES = (
         health_attribute,
     ),
     Rule("memory-zero", "warning", "a device publishes a memory of 0", no_memory),
+    Rule(
+        "name-twice",
+        "warning",
+        "a device publishes one name with and without its driver's domain",
+        name_twice,
+    ),
     Rule(
         "taints-everything",
         "error",
