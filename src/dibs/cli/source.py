@@ -21,7 +21,7 @@ from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
 from dibs.model import kinds
 from dibs.model.faults import PASSED_OVER, Fault, FaultKind
-from dibs.model.objects import ResourceClaim
+from dibs.model.objects import ResourceClaim, ResourceSlice
 from dibs.model.rules import check
 from dibs.schedule.snapshot import Snapshot
 from dibs.supply import ledger
@@ -59,7 +59,8 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
     if validate and (wrong := invalid(loaded.entries)):
         refuse(wrong, "correct the input, or decide on it all the same with --no-validate")
     claims = (each for each in loaded.objects if isinstance(each, ResourceClaim))
-    for remark in ledger.remarks_on(claims):
+    slices = (each for each in loaded.objects if isinstance(each, ResourceSlice))
+    for remark in ledger.remarks_on(claims, slices):
         output.remark(f"warning: {remark}")
     if not loaded.entries:
         raise Mistake(

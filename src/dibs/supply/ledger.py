@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from dibs.model.objects import DeviceRequestAllocationResult, ResourceClaim
+from dibs.model.objects import DeviceRequestAllocationResult, ResourceClaim, ResourceSlice
 from dibs.supply import records
 from dibs.supply.features import ALL, Features
 from dibs.supply.identity import DeviceId, PoolId
@@ -108,11 +109,40 @@ class Ledger:
         return Ledger(holdings, self.features, _recorded(holdings.items()), self.remarks)
 
 
-def remarks_on(claims: Iterable[ResourceClaim]) -> Iterator[str]:
-    """Which records of what claims draw could not be read, as `Ledger.of` would say."""
+def remarks_on(
+    claims: Iterable[ResourceClaim], slices: Iterable[ResourceSlice] = ()
+) -> Iterator[str]:
+    """Which records of what claims draw can't be read, as `Ledger.of` would say, or not be kept.
+
+    A counter set that the pool no longer publishes can't be charged: what took its place is given
+    away as if only the devices that are still published drew from it.
+    """
+    published: dict[PoolId, set[str]] = {}
+    # Oldest first, so that what a newer generation says replaces what an older one said.
+    for _, alike in groupby(sorted(slices, key=_generation), key=_generation):
+        of_it: dict[PoolId, set[str]] = {}
+        for each in alike:
+            sets = of_it.setdefault(PoolId(each.spec.driver, each.spec.pool.name), set())
+            sets.update(counters.name for counters in each.spec.shared_counters)
+        published |= of_it
     for claim in claims:
-        if claim.status.allocation is not None:
-            yield from _records(claim)[1]
+        if claim.status.allocation is None:
+            continue
+        found, remarks = _records(claim)
+        yield from remarks
+        for record in found.values():
+            pool = PoolId(record.device.driver, record.device.pool)
+            drawn = {counter.set for counter in (*record.once, *record.each)}
+            for name in sorted(drawn - published.get(pool, drawn)):
+                yield (
+                    f"claim {claim_key(claim)} draws from counter set {name}, which pool "
+                    f"{pool.name} of {pool.driver} publishes no more; only what its device is "
+                    "published to draw now is kept from others"
+                )
+
+
+def _generation(each: ResourceSlice) -> int:
+    return each.spec.pool.generation
 
 
 def claim_key(claim: ResourceClaim) -> str:

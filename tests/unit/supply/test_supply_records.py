@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dibs.model.objects import ResourceClaim
+from dibs.model.objects import (
+    CounterSet,
+    ResourceClaim,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
 from dibs.supply import ledger, records
 from dibs.supply.identity import NO_GROUPS, CounterId, CounterSetId, DeviceId, Groups, PoolId
 from dibs.supply.ledger import Ledger
@@ -86,6 +92,28 @@ def test_a_record_that_cant_be_read_is_told_and_otherwise_as_good_as_none(
     assert list(ledger.remarks_on([claim])) == [remark]
     (holder,) = read.held(GPU).holders
     assert holder.record is None
+
+
+def test_a_counter_set_that_is_published_no_more_is_told() -> None:
+    drawn = {**ENTRY, "counterSets": {"card": {"counters": {"memory": "40Gi"}}}}
+    claim = recorded(json.dumps([drawn]))
+
+    def publishing(name: str, generation: int = 2) -> ResourceSlice:
+        pool = ResourcePool(name=POOL.name, generation=generation, resource_slice_count=1)
+        sets = (CounterSet(name=name),)
+        return ResourceSlice(
+            spec=ResourceSliceSpec(driver=POOL.driver, pool=pool, shared_counters=sets)
+        )
+
+    assert list(ledger.remarks_on([claim], [publishing("card")])) == []
+    # A pool that isn't there at all has nothing to give away.
+    assert list(ledger.remarks_on([claim], [])) == []
+    (remark,) = ledger.remarks_on([claim], [publishing("board"), publishing("card", 1)])
+    assert remark == (
+        f"claim default/serve draws from counter set card, which pool {POOL.name} of "
+        f"{POOL.driver} publishes no more; only what its device is published to "
+        "draw now is kept from others"
+    )
 
 
 def test_a_record_goes_with_its_device_and_nothing_else() -> None:
