@@ -15,7 +15,7 @@ import msgspec
 
 from dibs.allocate.outcome import AskNo, Refused
 from dibs.model.core import Node, PodToleration
-from dibs.model.objects import DeviceConstraint
+from dibs.model.objects import DeviceConstraint, ResourceClaim
 from dibs.schedule import changes, fit, nodes, pods
 from dibs.schedule.changes import Attempt, Change
 from dibs.schedule.plan import ClaimUse, Objection, Placed, Subject, Waits
@@ -149,6 +149,9 @@ def claim_changes(state: State, answer: Refused, uses: tuple[ClaimUse, ...]) -> 
                 key = key_of(use.claim.metadata)
                 whose = f"template {use.template}" if use.is_new else f"claim {key}"
                 text = f"drop the constraint {written(constraint)} of {whose}"
+                if is_derived(constraint, use.claim):
+                    # KEP-6080: the API takes no derived attribute that no constraint names.
+                    text += ", and what is derived for it"
                 yield Trial(
                     2,
                     text,
@@ -235,6 +238,18 @@ def users(state: State, claim: str) -> str:
     if is_idle(state, claim):
         return f", which only ended Pods hold: {names}" if names else ", which no Pod uses"
     return f" (used by {names})"
+
+
+def is_derived(constraint: DeviceConstraint, claim: ResourceClaim) -> bool:
+    """Whether a request of the claim derives the attribute that the constraint names."""
+    name = constraint.match_attribute or constraint.distinct_attribute
+    alternatives = [
+        each
+        for request in claim.spec.devices.requests
+        for each in (request.exactly, *request.first_available)
+        if each is not None
+    ]
+    return any(one.name == name for each in alternatives for one in each.derived_attributes)
 
 
 def written(constraint: DeviceConstraint) -> str:
