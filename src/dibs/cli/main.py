@@ -17,10 +17,21 @@ from dibs.cli.codes import CLOSED_PIPE, INTERRUPTED
 def run() -> None:
     """The console script."""
     code = main(sys.argv[1:])
-    if code in (INTERRUPTED, CLOSED_PIPE):
-        # Nobody reads any more, or nobody waits: don't let the interpreter flush and complain.
+    if code in (INTERRUPTED, CLOSED_PIPE) or not is_written():
+        # Nobody reads any more, nobody waits, or the disk is full, which has been said: don't let
+        # the interpreter flush once more, complain in its own words and exit with 120.
         os._exit(code)
     sys.exit(code)
+
+
+def is_written() -> bool:
+    """Whether standard output has taken all that was given to it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def main(arguments: list[str]) -> int:

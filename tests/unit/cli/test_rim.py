@@ -96,11 +96,18 @@ def test_a_closed_pipe_is_quiet() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize("command", ["version", "--help", "conform"])
-def test_a_full_disk_is_told(command: str) -> None:
+def test_a_full_disk_is_told(command: str, unbuffered: str) -> None:
+    """Unbuffered it shows when writing, otherwise at the end, when Python itself would complain."""
     with Path("/dev/full").open("w") as out:
         done = subprocess.run(
-            [*DIBS, command], input=b"{}\n", stdout=out, stderr=subprocess.PIPE, check=False
+            [*DIBS, command],
+            input=b"{}\n",
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
         )
     assert done.returncode == 2
     assert b"output can't be written: No space left on device" in done.stderr
