@@ -24,7 +24,7 @@ from dibs.model.faults import PASSED_OVER, Fault, FaultKind
 from dibs.model.objects import ResourceClaim, ResourceSlice
 from dibs.model.rules import check
 from dibs.schedule.snapshot import Snapshot
-from dibs.supply import ledger
+from dibs.supply import ledger, pools
 from dibs.values.mistake import Mistake
 
 SHOWN = 20
@@ -59,8 +59,8 @@ def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
     if validate and (wrong := invalid(loaded.entries)):
         refuse(wrong, "correct the input, or decide on it all the same with --no-validate")
     claims = (each for each in loaded.objects if isinstance(each, ResourceClaim))
-    slices = (each for each in loaded.objects if isinstance(each, ResourceSlice))
-    for remark in ledger.remarks_on(claims, slices):
+    slices = [each for each in loaded.objects if isinstance(each, ResourceSlice)]
+    for remark in (*pools.remarks_on(slices), *ledger.remarks_on(claims, slices)):
         output.remark(f"warning: {remark}")
     if not loaded.entries:
         raise Mistake(

@@ -154,6 +154,22 @@ def pool_of(slice_: ResourceSlice) -> PoolId:
     return PoolId(slice_.spec.driver, slice_.spec.pool.name)
 
 
+def remarks_on(slices: Iterable[ResourceSlice]) -> Iterator[str]:
+    """Which slices have devices that nobody is given, because counter sets stand beside them.
+
+    Slices have had either the one or the other since Kubernetes 1.36 (KEP-4815); older ones, and
+    dumps of them, may have both.
+    """
+    for each in slices:
+        if each.spec.shared_counters and each.spec.devices:
+            count = len(each.spec.devices)
+            yield (
+                f"resourceslice {each.metadata.name} has {count} device{'s' * (count > 1)} beside "
+                "counter sets: nobody is given them until the driver publishes the two in slices "
+                "of their own"
+            )
+
+
 def is_reachable(candidate: Candidate, node: Node) -> bool:
     """Whether the device's own node selection, where its slice has one, matches.
 

@@ -8,9 +8,10 @@ from types import FrameType
 
 import pytest
 
-from dibs.model.objects import ResourceSlice
+from dibs.model.meta import ObjectMeta
+from dibs.model.objects import CounterSet, Device, ResourceSlice, ResourceSliceSpec
 from dibs.supply.features import Features
-from dibs.supply.pools import Supply, is_reachable
+from dibs.supply.pools import Supply, is_reachable, remarks_on
 from dibs.testing import builders as b
 from dibs.values.mistake import Mistake
 
@@ -127,3 +128,15 @@ def test_the_work_grows_with_the_nodes_and_not_with_their_square() -> None:
 
     # Ten times the nodes: a square would be a hundred times the work.
     assert lines_run(300) < 12 * lines_run(30)
+
+
+def test_devices_beside_counter_sets_are_told() -> None:
+    both = ResourceSlice(
+        metadata=ObjectMeta(name="old"),
+        spec=ResourceSliceSpec(
+            devices=(Device(name="d"),), shared_counters=(CounterSet(name="c"),)
+        ),
+    )
+    either = ResourceSlice(spec=ResourceSliceSpec(devices=(Device(name="d"),)))
+    (remark,) = remarks_on([either, both])
+    assert remark.startswith("resourceslice old has 1 device beside counter sets: nobody is given")
