@@ -257,14 +257,3 @@ def _frozen(value: Value) -> Hashable:
 def with_hint(text: str) -> str:
     """A missing key is what users meet first: upstream says what to do about it."""
     return text + _HINT if "no such key:" in text else text
-
-
-def compile_text(owner: str, index: int, error: CompileError) -> str:
-    """`owner` is "class gpu" or "claim default/train"; `index` counts its selectors from 0."""
-    return f"{owner}: selector #{index}: CEL compile error: {error}"
-
-
-def runtime_text(owner: str, index: int, device: DeviceId, error: EvaluationError) -> str:
-    """As the scheduler reports that a selector failed on one device."""
-    text = with_hint(error.text)
-    return f"{owner}: selector #{index} on device {device}: CEL runtime error: {text}"

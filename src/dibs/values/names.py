@@ -95,14 +95,6 @@ def faults_of_driver_name(text: str) -> tuple[str, ...]:
     return (*_too_long(text, DRIVER_MAX), *faults_of_dns_subdomain(text.lower()))
 
 
-def faults_of_pool_name(text: str) -> tuple[str, ...]:
-    """Subdomains separated by slashes, 253 bytes in all: `rack-1/switch-2`."""
-    if not text:
-        return ("must not be empty",)
-    parts = (fault for part in text.split("/") for fault in faults_of_dns_subdomain(part))
-    return (*_too_long(text, POOL_MAX), *parts)
-
-
 def faults_of_id(text: str) -> tuple[str, ...]:
     """A C identifier of at most 32 bytes: `memory`, `driverVersion`."""
     return (*_too_long(text, ID_MAX), *faults_of_id_shape(text))
@@ -125,12 +117,6 @@ def faults_of_qualified_name(text: str) -> tuple[str, ...]:
     of_domain = faults_of_driver_name(domain) if domain else ("the domain must not be empty",)
     of_name = faults_of_id(name) if name else ("the name must not be empty",)
     return (*of_domain, *of_name)
-
-
-def faults_of_full_name(text: str) -> tuple[str, ...]:
-    """A qualified name that says its domain: what constraints match on."""
-    faults = faults_of_qualified_name(text)
-    return faults if "/" in text else (*faults, NO_DOMAIN)
 
 
 def faults_of_label_key(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selector_cases import asked
 
-from dibs.cel import CompileError, EvaluationError, Span
+from dibs.cel import CompileError, Span
 from dibs.cel.parse import parse
 from dibs.cel.unparse import unparse
 from dibs.request import selectors
@@ -68,18 +68,6 @@ def test_a_view_is_made_once_for_a_device() -> None:
 def test_the_hint_comes_with_missing_keys_only() -> None:
     assert "optional chaining" in selectors.with_hint("no such key: x")
     assert selectors.with_hint("division by zero") == "division by zero"
-
-
-def test_the_allocators_texts() -> None:
-    with pytest.raises(CompileError) as raised:
-        selectors.compile("1")
-    assert selectors.compile_text("class gpu", 0, raised.value) == (
-        "class gpu: selector #0: CEL compile error: "
-        "must evaluate to bool or the unknown type, not int"
-    )
-    text = selectors.runtime_text("claim default/c", 1, asked("gpu").id, EvaluationError("x"))
-    place = "on device gpu.example.com/node/gpu-0"
-    assert text == f"claim default/c: selector #1 {place}: CEL runtime error: x"
 
 
 @pytest.mark.parametrize(
