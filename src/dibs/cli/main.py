@@ -1,8 +1,8 @@
-"""The door of `dibs`: runs a command and turns what went wrong into an exit code.
+"""The door of `dibs`: runs a command line and ends the process with its exit code.
 
 0 yes · 1 no (a refusal, a finding) · 2 their mistake · 3 ours · 130 Ctrl-C · 141 closed pipe.
-This is the one place that catches `Mistake`, and the one that reports a bug. What a command does
-is in its own module (`commands` has the list).
+What went wrong becomes words and a code in `rim`; what a command does is in its own module
+(`commands` has the list).
 """
 
 from __future__ import annotations
