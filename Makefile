@@ -1,13 +1,15 @@
-# The environment is .venv in the checkout; any target makes it, from the lock file.
+# The environment is .venv in the checkout; any target makes it, from one of two lock files:
+# what a user needs, or that and what developers need.
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed-from-lock
+USER := .venv/.installed-for-use
+STAMP := .venv/.installed-for-development
 # How many worlds and selectors `make conformance` generates.
 N ?= 2000
 
 .PHONY: demo test check lint types imports bench conformance oracle lock clean
 
-demo: $(STAMP)
+demo: $(USER)
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)
@@ -43,17 +45,28 @@ oracle:
 bench: $(STAMP)
 	$(BIN)/python -m bench $(ARGS)
 
-# Re-resolve requirements.lock from pyproject.toml (needs the network and `pip install uv`).
+# Re-resolve both lock files from pyproject.toml (needs the network and `pip install uv`). What a
+# user gets is what was tested: the second lock keeps to the first.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 \
+  --generate-hashes --no-annotate --no-header --no-emit-index-url
 lock:
-	uv pip compile --quiet --universal --python-version 3.11 --extra dev \
-	  --generate-hashes --no-annotate --no-header --no-emit-index-url \
-	  --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra up --extra build --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra dev --constraint requirements.lock \
+	  --output-file requirements-dev.lock pyproject.toml
 
-$(STAMP): requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("dibs needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12 demo" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+# Both environments are one: the second adds to the first.
+OLD_PYTHON = import sys; sys.exit("dibs needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12 demo" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(USER): requirements.lock pyproject.toml
+	@$(PYTHON) -c '$(OLD_PYTHON)'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(INSTALL) --require-hashes --requirement requirements.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP): requirements-dev.lock $(USER)
+	$(INSTALL) --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 clean:
