@@ -8,7 +8,7 @@ Source: KEP-4381; differences from kube-scheduler are listed in designs/030-allo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dibs.allocate import checks, explain, problem, remembering, result, search
@@ -23,7 +23,7 @@ from dibs.allocate.spare import Spare
 from dibs.model.core import Node
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request import asks
-from dibs.request.asks import Unreadable, Wish
+from dibs.request.asks import Ask, Unreadable, Wish
 from dibs.supply.features import Features
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Pool, PoolFault, Supply
@@ -45,9 +45,15 @@ class Options:
     order: Order = "first-fit"
     budget: int = 50_000
     share_id: ShareId = named_share
+    explain: bool = True
 
 
 DEFAULT = Options()
+
+# Which devices an ask may possibly have, as bits: the n-th is for the n-th device of the node's
+# usable pools in the order of `Supply.pools`. A device without a bit can't be taken by the ask as
+# things stand; one with a bit may still be refused. -1 says nothing. See `allocate`.
+Places = Callable[[Ask], int]
 
 
 def allocate(
@@ -59,11 +65,15 @@ def allocate(
     options: Options = DEFAULT,
     answers: Answers | None = None,
     spare: Spare | None = None,
+    places: Places | None = None,
 ) -> Outcome:
     """Decide. `claims` are those of one Pod that have no allocation yet, in the Pod's order.
 
     `spare` is what the Pod may draw from the node through devices; without it that isn't judged.
     `answers` may be kept from one call to the next as long as the slices are the same.
+    `places` spares the search devices that somebody knows to be of no use, in a pool of very many;
+    it changes no answer. Where errors are fatal (`strict`) it is ignored if a selector may fail,
+    and reasons are given for all devices.
     """
     answers = answers if answers is not None else Answers()
     try:
@@ -79,6 +89,36 @@ def allocate(
         if wrong is not None:
             raise wrong
         return _answer(posed, pools, wishes, classes, options)
+    except Mistake as mistake:
+        return Failed(node.metadata.name, str(mistake))
+
+
+def reasons(
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    supply: Supply,
+    ledger: Ledger,
+    classes: Mapping[str, DeviceClass],
+    options: Options = DEFAULT,
+    answers: Answers | None = None,
+    spare: Spare | None = None,
+) -> Refused | Failed:
+    """Why a node said no, in full, for who asked with `explain=False`: nothing is searched again.
+
+    The arguments are those of the refusal; for other ones the reasons are none.
+    """
+    answers = answers if answers is not None else Answers()
+    try:
+        wishes, _ = _read(claims, classes, supply.features)
+        pools = supply.pools(node)
+        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers, spare)
+        tests = checks.of(supply.features)
+        posed = problem.pose(
+            wishes, pools, scene, tests, is_strict=options.strict, order=options.order
+        )
+        if isinstance(posed, PoolFault):
+            return _unposed(node, pools, posed)
+        return explain.refusal(posed, pools)
     except Mistake as mistake:
         return Failed(node.metadata.name, str(mistake))
 
@@ -107,6 +147,8 @@ def _answer(
         text = f"gave up after {found.steps} steps without having tried everything"
         return TimedOut(node.metadata.name, text, found.steps)
     if found.draft is None:
+        if not options.explain:
+            return Refused(node.metadata.name, note=explain.UNTOLD)
         return explain.refusal(posed, pools)
     allocations = result.of(found.draft, wishes, classes, node, options.share_id)
     records = remembering.of(found.draft, wishes, allocations, posed.scene)

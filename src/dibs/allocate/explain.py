@@ -23,6 +23,9 @@ from dibs.supply.pools import Candidate, Pool
 # Of more requests than this it isn't worked out which are in each other's way.
 MOST_COMPARED = 12
 
+# The note of a refusal that nobody wants to read.
+UNTOLD = "it can't be; the reasons weren't asked for"
+
 
 def refusal(problem: Problem, pools: Iterable[Pool]) -> Refused:
     """The whole tree behind one node's no."""
