@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 USER := .venv/.installed-for-use
 STAMP := .venv/.installed-for-development
+# Apart, because the exact solver holds protobuf at another version than the server does.
+BENCH := .venv-bench
 # How many worlds and selectors `make conformance` generates.
 N ?= 2000
 
@@ -42,10 +44,11 @@ oracle:
 	  echo "oracle: not built, upstream will not be asked: go build failed, see above"; \
 	fi
 
-bench: $(STAMP)
-	$(BIN)/python -m bench $(ARGS)
+# Measures everything, beside upstream's allocator where there is Go, and writes the page of it.
+bench: $(BENCH)/.installed oracle
+	$(BENCH)/bin/python -m bench --write $(ARGS)
 
-# Re-resolve both lock files from pyproject.toml (needs the network and `pip install uv`). What a
+# Re-resolve all lock files from pyproject.toml (needs the network and `pip install uv`). What a
 # user gets is what was tested: the second lock keeps to the first.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 \
   --generate-hashes --no-annotate --no-header --no-emit-index-url
@@ -53,6 +56,7 @@ lock:
 	$(LOCK) --extra up --extra build --output-file requirements.lock pyproject.toml
 	$(LOCK) --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock pyproject.toml
+	$(LOCK) --extra bench --extra build --output-file bench/requirements.lock pyproject.toml
 
 # Both environments are one: the second adds to the first.
 OLD_PYTHON = import sys; sys.exit("dibs needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12 demo" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)
@@ -69,5 +73,12 @@ $(STAMP): requirements-dev.lock $(USER)
 	$(INSTALL) --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
+$(BENCH)/.installed: bench/requirements.lock pyproject.toml
+	@$(PYTHON) -c '$(OLD_PYTHON)'
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement bench/requirements.lock
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-bench build dist

@@ -53,6 +53,22 @@ type features struct {
 	SharedConsumableCapacity bool `json:"sharedConsumableCapacity"`
 }
 
+func (f features) upstream() structured.Features {
+	return structured.Features{
+		AdminAccess:             f.AdminAccess,
+		PrioritizedList:         f.PrioritizedList,
+		PartitionableDevices:    f.PartitionableDevices,
+		DeviceTaints:            f.DeviceTaints,
+		DeviceBindingAndStatus:  f.DeviceBindingAndStatus,
+		ConsumableCapacity:      f.ConsumableCapacity,
+		ListTypeAttributes:      f.ListTypeAttributes,
+		CompatibilityGroups:     f.CompatibilityGroups,
+		DerivedAttributes:       f.DerivedAttributes,
+		OptionalNodeOperations:  f.OptionalNodeOperations,
+		FractionalCapacityRange: f.FractionalCapacityRange,
+	}
+}
+
 type answer struct {
 	ID          string                         `json:"id"`
 	Outcome     string                         `json:"outcome"`
@@ -105,26 +121,17 @@ func allocate(asked question) answer {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 
-	on := structured.Features{}
 	if asked.Features == nil {
 		asked.Features = &features{true, true, true, true, true, true, true, true, true, true, true, true}
 	}
 	f := *asked.Features
-	on.AdminAccess, on.PrioritizedList = f.AdminAccess, f.PrioritizedList
-	on.PartitionableDevices, on.DeviceTaints = f.PartitionableDevices, f.DeviceTaints
-	on.DeviceBindingAndStatus = f.DeviceBindingAndStatus
-	on.ConsumableCapacity, on.ListTypeAttributes = f.ConsumableCapacity, f.ListTypeAttributes
-	on.CompatibilityGroups, on.DerivedAttributes = f.CompatibilityGroups, f.DerivedAttributes
-	on.OptionalNodeOperations = f.OptionalNodeOperations
-	on.FractionalCapacityRange = f.FractionalCapacityRange
-
 	cache := cel.NewCache(compiledSelectors, cel.Features{
 		EnableConsumableCapacity: f.ConsumableCapacity,
 		EnableListTypeAttributes: f.ListTypeAttributes,
 	})
 	node := &v1.Node{ObjectMeta: asked.Node.Metadata, Status: asked.Node.Status}
 	allocator, err := structured.NewAllocator(
-		ctx, on, taken(asked.Allocated, f.ConsumableCapacity), classes(asked.Classes), asked.Slices, cache)
+		ctx, f.upstream(), taken(asked.Allocated, f.ConsumableCapacity), classes(asked.Classes), asked.Slices, cache)
 	if err != nil {
 		return answer{ID: asked.ID, Outcome: "error", Message: err.Error()}
 	}
@@ -156,21 +163,25 @@ func taken(claims []*resourceapi.ResourceClaim, knowsShares bool) structured.All
 			continue
 		}
 		for _, result := range claim.Status.Allocation.Devices.Results {
-			if result.AdminAccess != nil && *result.AdminAccess {
-				continue
-			}
-			device := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
-			if result.ShareID == nil || !knowsShares {
-				state.AllocatedDevices.Insert(device)
-				continue
-			}
-			state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(device, result.ShareID))
-			if result.ConsumedCapacity != nil {
-				state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(device, result.ConsumedCapacity))
-			}
+			enter(state, result, knowsShares)
 		}
 	}
 	return state
+}
+
+func enter(state structured.AllocatedState, result resourceapi.DeviceRequestAllocationResult, knowsShares bool) {
+	if result.AdminAccess != nil && *result.AdminAccess {
+		return
+	}
+	device := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
+	if result.ShareID == nil || !knowsShares {
+		state.AllocatedDevices.Insert(device)
+		return
+	}
+	state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(device, result.ShareID))
+	if result.ConsumedCapacity != nil {
+		state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(device, result.ConsumedCapacity))
+	}
 }
 
 // setDefaults does what the API server does on create.

@@ -2,6 +2,7 @@
 //
 //	oracle [--timing]   allocation questions, one JSON object a line (conformance/README.md)
 //	oracle cel          selector questions
+//	oracle time         one world, measured (bench/peer.py)
 //
 // It decides nothing itself: it decodes, defaults, calls the published module and writes down
 // what came back, so that a difference is never one of this program's making.
@@ -25,6 +26,14 @@ const maxLineBytes = 64 << 20
 func main() {
 	timing := flag.Bool("timing", false, "add elapsed_ms to each answer")
 	flag.Parse()
+	if flag.Arg(0) == "time" {
+		// Here the module picks the variant that serves the features, as kube-scheduler has it.
+		if err := timeAll(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "oracle:", err)
+			os.Exit(2)
+		}
+		return
+	}
 	// Only this variant knows every field; the others ignore some of a question's (stable, say,
 	// takes a capacity request for no request), which would make the answer one of chance.
 	structured.EnableAllocators("experimental")
