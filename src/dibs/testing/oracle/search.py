@@ -37,16 +37,23 @@ class _Draft:
 _TOO_MANY: Final = "too many results"
 
 
-def answer(question: Question, *, steps: int = 200_000, as_upstream: bool = False) -> Answer:
+def answer(
+    question: Question,
+    *,
+    steps: int = 200_000,
+    as_upstream: bool = False,
+    is_strict: bool = True,
+) -> Answer:
     """Decide the question by trying everything in order.
 
     After `steps` recursive calls the outcome is `timeout`: this allocator is for small worlds.
+    `is_strict`: mode All against a constraint is an error, not merely a no.
     `as_upstream` answers with the defects of upstream 0.37 (conformance/differences.md): where
     upstream answers so, nothing else is between it and what is right.
     """
     try:
         search = _prepare(question, as_upstream)
-        draft = _Search(search.judge, search.wishes, steps).run()
+        draft = _Search(search.judge, search.wishes, steps, is_strict).run()
         if draft is None or isinstance(draft, str):
             return Answer("refused")
         name = question.node.metadata.name
@@ -103,10 +110,13 @@ def _with_everything(ask: Ask, judge: Judge) -> Ask:
 class _Search:
     """One run. The only thing that changes is the number of steps left."""
 
-    def __init__(self, judge: Judge, wishes: list[list[list[Ask]]], steps: int) -> None:
+    def __init__(
+        self, judge: Judge, wishes: list[list[list[Ask]]], steps: int, is_strict: bool
+    ) -> None:
         self.judge = judge
         self.wishes = wishes
         self.steps = steps
+        self.is_strict = is_strict
         self.candidates = [
             each for pool in judge.pools if not pool.fault for each in pool.candidates
         ]
@@ -140,6 +150,8 @@ class _Search:
             if not self.is_possible(ask, candidate, draft.picks):
                 return None
             if not self.judge.is_constrained_well(ask, candidate, draft.picks):
+                if not self.is_strict:
+                    return None
                 raise Fatal(f"request {ask.name}: a constraint excludes {candidate.device.name}")
             if not self.judge.has_left(ask, candidate, draft.picks):
                 return None
