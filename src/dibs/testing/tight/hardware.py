@@ -182,7 +182,8 @@ def _shared(chance: random.Random, count: int) -> _Batch:
             capacity["cores"] = _capacity(4, _fractions(chance), is_shareable)
         if is_metered:
             fixed = CapacityRequestPolicy(default=Quantity.of(10))
-            capacity["bandwidth"] = _capacity(100, fixed, is_shareable)
+            # A whole device draws all it has, which the policy of the link must allow.
+            capacity["bandwidth"] = _capacity(100 if is_shareable else 35, fixed, is_shareable)
         found.append(
             build.device(
                 f"shared-{index}",
