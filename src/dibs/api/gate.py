@@ -45,6 +45,12 @@ class Gate(Protocol):
     def refusal(self, caller: Caller, asked: Asked) -> str | None:
         """Return why it is forbidden, None when it is allowed."""
 
+    def objection(
+        self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
+    ) -> str | None:
+        """Return why this very write is forbidden, where that depends on the object: a node may
+        write only what is its own. Asked once before each write is kept, after `refusal`."""
+
     def note(self, record: Record) -> None:
         """Remember what was done."""
 
@@ -56,6 +62,11 @@ class Open:
         return Caller("dibs:open", ("system:masters", "system:authenticated"))
 
     def refusal(self, caller: Caller, asked: Asked) -> str | None:
+        return None
+
+    def objection(
+        self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
+    ) -> str | None:
         return None
 
     def note(self, record: Record) -> None:
