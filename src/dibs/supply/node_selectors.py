@@ -7,8 +7,9 @@ Source: core/v1 NodeSelector; KEP-4381 (ResourceSliceSpec.nodeSelector).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from dibs.model.core import Node
 from dibs.model.meta import LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
@@ -38,6 +39,30 @@ def faults_of(selector: NodeSelector) -> tuple[str, ...]:
         for need in term.match_fields:
             faults.extend(_faults_of_field(need))
     return tuple(faults)
+
+
+class Handle(NamedTuple):
+    """A label that a node has, or its name under NAME_FIELD: by what slices are looked up."""
+
+    key: str
+    value: str
+
+
+@lru_cache(maxsize=4096)
+def handles_of(selector: NodeSelector) -> frozenset[Handle] | None:
+    """A node that has none of these is not selected; None when that can't be said of it.
+
+    Nor can it of a selector that is malformed: every node is told so.
+    """
+    if faults_of(selector):
+        return None
+    found: set[Handle] = set()
+    for term in selector.node_selector_terms:
+        of_term = _handles_of_term(term)
+        if of_term is None:
+            return None
+        found.update(of_term)
+    return frozenset(found)
 
 
 def pinned_node(selector: NodeSelector | None) -> str | None:
@@ -83,15 +108,28 @@ def _term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     if not term.match_expressions and not term.match_fields:
         return False
     fields = {NAME_FIELD: node.metadata.name}
-    return all(_holds(need, node.metadata.labels) for need in term.match_expressions) and all(
+    labels = node.metadata.labels
+    return all(holds(need, labels.get(need.key)) for need in term.match_expressions) and all(
         # A field that is not known reads as empty, unlike a label that is not there.
         (fields.get(need.key, "") in need.values) == (need.operator == "In")
         for need in term.match_fields
     )
 
 
-def _holds(need: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(need.key)
+def _handles_of_term(term: NodeSelectorTerm) -> Iterable[Handle] | None:
+    """All requirements must hold: the first that asks for certain values will do."""
+    for need in term.match_fields:
+        if need.operator == "In" and need.key == NAME_FIELD:
+            return [Handle(NAME_FIELD, value) for value in need.values]
+    for need in term.match_expressions:
+        if need.operator == "In" and need.key != NAME_FIELD:
+            return [Handle(need.key, value) for value in need.values]
+    # A term without any requirement matches nothing.
+    return None if term.match_expressions or term.match_fields else ()
+
+
+def holds(need: LabelSelectorRequirement, value: str | None) -> bool:
+    """Whether a label of this value, None for no such label, meets a sound requirement."""
     match need.operator:
         case "In":
             return value is not None and value in need.values
