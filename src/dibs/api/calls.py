@@ -123,8 +123,14 @@ class DeleteOptions:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write came to: the object in the version of the call, warnings for the client."""
+    """What a write came to: the object in the version of the call, warnings for the client.
+
+    `before` and `after` are the stored trees, for the audit log; no `after` is gone, and the same
+    in both is that nothing had to be written.
+    """
 
     tree: Tree
     created: bool = False
     warnings: tuple[str, ...] = ()
+    before: Tree | None = None
+    after: Tree | None = None

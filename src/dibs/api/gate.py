@@ -38,6 +38,29 @@ class Record:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What somebody may do, for `kubectl auth can-i --list`; "*" is all."""
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The ServiceAccount a token is for, and the object that it dies with, if any."""
+
+    namespace: str
+    name: str
+    uid: str
+    bound_kind: str = ""
+    bound_name: str = ""
+    bound_uid: str = ""
+
+
 class Gate(Protocol):
     def who(self, credentials: Credentials) -> Caller | None:
         """Return the caller; None when the credentials are wrong or expired (401)."""
@@ -49,14 +72,25 @@ class Gate(Protocol):
         self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
     ) -> str | None:
         """Return why this very write is forbidden, where that depends on the object: a node may
-        write only what is its own. Asked once before each write is kept, after `refusal`."""
+        write only what is its own. Asked once before each write is kept, after `refusal`.
+
+        Trees are of the stored version, None where there is no object before or after.
+        """
+
+    def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:
+        """Return what the caller may do in a namespace, as far as it can be listed."""
+
+    def token(
+        self, account: Account, audiences: tuple[str, ...], lifetime_s: int
+    ) -> tuple[str, float] | None:
+        """Return a bearer token and when it expires (seconds since 1970); None if none is given."""
 
     def note(self, record: Record) -> None:
         """Remember what was done."""
 
 
 class Open:
-    """Everybody is an administrator."""
+    """Everybody is an administrator; nobody is remembered and gets a token."""
 
     def who(self, credentials: Credentials) -> Caller | None:
         return Caller("dibs:open", ("system:masters", "system:authenticated"))
@@ -67,6 +101,14 @@ class Open:
     def objection(
         self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
     ) -> str | None:
+        return None
+
+    def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:
+        return (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
+
+    def token(
+        self, account: Account, audiences: tuple[str, ...], lifetime_s: int
+    ) -> tuple[str, float] | None:
         return None
 
     def note(self, record: Record) -> None:
