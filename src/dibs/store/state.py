@@ -19,7 +19,7 @@ EVENT_BYTES = 400
 _by_revision = attrgetter("revision")
 
 
-class Shelf:
+class Section:
     """One resource: its entries, their places in order, and its kept events."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class State:
         self.compacted = 0
         self.old_bytes = 0
         self.events: list[Event] = []
-        self._shelves: dict[str, Shelf] = {}
+        self._sections: dict[str, Section] = {}
 
     @classmethod
     def of(cls, entries: Iterable[Entry], compacted: int, events: Iterable[Event]) -> State:
@@ -65,21 +65,21 @@ class State:
         state = cls()
         state.revision = state.compacted = compacted
         for entry in entries:
-            shelf = state._shelf(entry.key.resource)
-            shelf.entries[entry.key.place] = entry
-        for shelf in state._shelves.values():
-            shelf.places = sorted(shelf.entries)
+            section = state._section(entry.key.resource)
+            section.entries[entry.key.place] = entry
+        for section in state._sections.values():
+            section.places = sorted(section.entries)
         for event in events:
             state.apply(event)
         return state
 
     def get(self, key: Key) -> Entry | None:
-        shelf = self._shelves.get(key.resource)
-        return shelf.entries.get(key.place) if shelf else None
+        section = self._sections.get(key.resource)
+        return section.entries.get(key.place) if section else None
 
     def count(self, resource: str, namespace: str | None) -> int:
-        shelf = self._shelves.get(resource, _EMPTY)
-        start, end = shelf.span(namespace, None)
+        section = self._sections.get(resource, _EMPTY)
+        start, end = section.span(namespace, None)
         return end - start
 
     def page(
@@ -92,10 +92,10 @@ class State:
     ) -> Page:
         at = self.revision if revision is None else revision
         self.check(at)
-        shelf = self._shelves.get(resource, _EMPTY)
-        start, end = shelf.span(namespace, after)
-        undone = _undone(shelf, namespace, after, at)
-        places: Sequence[Place] = shelf.places
+        section = self._sections.get(resource, _EMPTY)
+        start, end = section.span(namespace, after)
+        undone = _undone(section, namespace, after, at)
+        places: Sequence[Place] = section.places
         if undone:
             same = [place for place in places[start:end] if place not in undone]
             revived = [place for place, entry in undone.items() if entry]
@@ -103,14 +103,14 @@ class State:
             start, end = 0, len(places)
         stop = min(end, start + limit) if limit else end
         chosen = places[start:stop]
-        entries = shelf.entries
+        entries = section.entries
         found = tuple(undone.get(place) or entries[place] for place in chosen)
         more = chosen[-1] if stop < end else None
         return Page(found, at, end - stop, more)
 
     def since(self, resource: str | None, revision: int) -> tuple[list[Event], int]:
         """Return kept events (not to be changed), and the index of the first after `revision`."""
-        events = self.events if resource is None else self._shelves.get(resource, _EMPTY).events
+        events = self.events if resource is None else self._sections.get(resource, _EMPTY).events
         return events, bisect_right(events, revision, key=_by_revision)
 
     def check(self, revision: int) -> None:
@@ -121,12 +121,12 @@ class State:
 
     def apply(self, event: Event) -> None:
         assert event.revision == self.revision + 1, (event, self.revision)
-        shelf = self._shelf(event.key.resource)
+        section = self._section(event.key.resource)
         if event.after is not None:
-            shelf.put(event.after)
+            section.put(event.after)
         else:
-            shelf.take_away(event.key.place)
-        shelf.events.append(event)
+            section.take_away(event.key.place)
+        section.events.append(event)
         self.events.append(event)
         self.old_bytes += old_bytes(event)
         self.revision = event.revision
@@ -138,17 +138,17 @@ class State:
             return
         gone = self.events[:index]
         for resource in {event.key.resource for event in gone}:
-            events = self._shelves[resource].events
+            events = self._sections[resource].events
             del events[: bisect_right(events, revision, key=_by_revision)]
         del self.events[:index]
         self.old_bytes -= sum(map(old_bytes, gone))
         self.compacted = gone[-1].revision
 
-    def _shelf(self, resource: str) -> Shelf:
-        shelf = self._shelves.get(resource)
-        if shelf is None:
-            shelf = self._shelves[resource] = Shelf()
-        return shelf
+    def _section(self, resource: str) -> Section:
+        section = self._sections.get(resource)
+        if section is None:
+            section = self._sections[resource] = Section()
+        return section
 
 
 def old_bytes(event: Event) -> int:
@@ -157,10 +157,10 @@ def old_bytes(event: Event) -> int:
 
 
 def _undone(
-    shelf: Shelf, namespace: str | None, after: Place | None, revision: int
+    section: Section, namespace: str | None, after: Place | None, revision: int
 ) -> dict[Place, Entry | None]:
     """Return what stood otherwise at `revision`: the first event since says what was before it."""
-    events = shelf.events
+    events = section.events
     stood: dict[Place, Entry | None] = {}
     for event in events[bisect_right(events, revision, key=_by_revision) :]:
         place = event.key.place
@@ -169,4 +169,4 @@ def _undone(
     return stood
 
 
-_EMPTY = Shelf()
+_EMPTY = Section()
