@@ -9,7 +9,7 @@ BENCH := .venv-bench
 # How many worlds and selectors `make conformance` generates.
 N ?= 2000
 
-.PHONY: demo test check lint types imports bench conformance oracle lock clean
+.PHONY: demo test check lint types imports bench conformance exact oracle lock clean
 
 demo: $(USER)
 	@$(BIN)/python examples/demo.py
@@ -34,6 +34,11 @@ conformance: $(STAMP) oracle
 	$(BIN)/python conformance/run.py $(if $(VECTORS),--vectors $(VECTORS)) $(ARGS)
 	$(BIN)/python conformance/run.py --random $(N)
 	$(BIN)/python conformance/run.py --expressions $(N)
+
+# Questions in which devices are scarce, and a proof of every answer by a solver that isn't ours.
+exact: N = 10000
+exact: $(BENCH)/.installed
+	$(BENCH)/bin/python conformance/exact.py -n $(N) $(ARGS)
 
 # Upstream's answers need Go, and its module cache or the network; without them we go on without.
 oracle:

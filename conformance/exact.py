@@ -26,7 +26,7 @@ import telling
 from proving import LIMIT_MS, Proved
 
 from dibs.cli import conform
-from dibs.testing import tight
+from dibs.testing import question, tight
 from dibs.testing.question import Question
 from dibs.testing.tight import MEDIUM, SMALL, Size
 
@@ -40,25 +40,22 @@ def main() -> int:
     options = _options()
     if options.replay:
         return _replay(Path(options.replay))
-    numbers = {SMALL.name: options.n, MEDIUM.name: options.n // 10}
     asked = []
-    for name, count in numbers.items():
-        seeds = range(options.seed, options.seed + count)
-        asked += _in_chunks(SIZES[name], seeds, options.jobs)
+    for size, count in ((SMALL, options.n), (MEDIUM, options.n // 10)):
+        asked += _in_chunks(size, range(options.seed, options.seed + count), options.jobs)
     _tell(asked)
     folder = Path(options.failures)
     wrong = [each for each in asked if each.wrong]
-    slow = [each for each in asked if not each.wrong and each.worst_ms > LIMIT_MS]
     for each in wrong:
-        print(f"\n{each.id}: {'; '.join(each.wrong)}\n  {_written(folder, _shrunk(each))}")
+        print(f"\n{each.id}: {'; '.join(each.wrong)}\n  {_shrunk(each, folder)}")
+    slow = [each for each in asked if each.worst_ms > LIMIT_MS]
     for each in slow:
-        _written(folder, each)
+        _written(_asked(each), each, folder)
     worst = max(asked, key=lambda each: each.worst_ms, default=None)
     if worst is not None:
-        where = _written(folder, replace(worst, id=f"worst-{worst.id}"))
-        print(f"\nthe worst took {worst.worst_ms:.1f} ms ({worst.worst_order}): {where}")
-    if slow:
-        print(f"{len(slow)} took more than {LIMIT_MS} ms: {folder}")
+        path = _written(_asked(worst), replace(worst, id="worst"), folder)
+        print(f"\nthe worst took {worst.worst_ms:.1f} ms ({worst.id}, {worst.worst_order}): {path}")
+    print(f"{len(slow)} took more than {LIMIT_MS:.0f} ms" + (f": {folder}" if slow else ""))
     print(f"{len(wrong)} wrong answers" if wrong else "no wrong answer")
     return int(bool(wrong))
 
@@ -105,24 +102,30 @@ def _counts(asked: Sequence[Proved]) -> Iterator[object]:
 # --- failures ----------------------------------------------------------------------------------
 
 
-def _written(folder: Path, proved: Proved) -> Path:
+def _asked(proved: Proved) -> Question:
+    """The question, made once more: keeping them all would take more memory than they are worth."""
+    size, _, seed = proved.id.rpartition("-")
+    return tight.question(int(seed), SIZES[size])
+
+
+def _written(asked: Question, proved: Proved, folder: Path) -> Path:
     """Write the question as a line for `dibs conform`, and beside it what is wrong with it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{proved.id}.json"
-    path.write_text(json.dumps(proved.tree) + "\n")
+    path.write_text(json.dumps(question.tree(asked)) + "\n")
     why = {
-        "id": proved.id,
-        "wrong": proved.wrong,
+        "id": asked.id,
         "truth": proved.truth,
+        "wrong": proved.wrong,
         "elapsed_ms": {order: round(each, 1) for order, each in proved.times_ms.items()},
         "traits": sorted(proved.traits),
     }
-    (folder / f"{proved.id}.why.json").write_text(json.dumps(why, indent=2) + "\n")
+    path.with_suffix(".why.json").write_text(json.dumps(why, indent=2) + "\n")
     return path
 
 
-def _shrunk(proved: Proved) -> Proved:
-    """The smallest question that is wrong in the same way; for what was slow meanwhile."""
+def _shrunk(proved: Proved, folder: Path) -> Path:
+    """Write the smallest question that is wrong in the same way."""
     kinds = _kinds(proved)
 
     def is_wrong(tree: smallest.Tree) -> bool:
@@ -131,7 +134,8 @@ def _shrunk(proved: Proved) -> Proved:
         except (KeyError, AssertionError):
             return False  # a class or a counter that is named is gone
 
-    return replace(proving.prove(_question(smallest.smallest(proved.tree, is_wrong))), id=proved.id)
+    small = _question(smallest.smallest(question.tree(_asked(proved)), is_wrong))
+    return _written(small, proving.prove(small), folder)
 
 
 def _kinds(proved: Proved) -> set[str]:

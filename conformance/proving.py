@@ -9,12 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import facts
 import solver
-import validity
-from facts import Facts
 
 from dibs.allocate import allocator
 from dibs.allocate.orders import Order
@@ -22,6 +19,8 @@ from dibs.allocate.outcome import Allocated, Failed, Outcome, Refused, TimedOut
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Supply
 from dibs.testing import oracle, question
+from dibs.testing.facts import reading, validity
+from dibs.testing.facts.tables import Facts
 from dibs.testing.question import Question
 
 Truth = Literal["possible", "impossible", "error", "unknown"]
@@ -38,8 +37,11 @@ _SOLVER_LIMIT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """What came out. `wrong` has a sentence for each way in which dibs, or brute force, is wrong:
-    a kind, a colon, details. `tree` is the question, kept where it is wanted: wrong or slow."""
+    """What came out.
+
+    `wrong` has a sentence for each way in which dibs, or brute force, is wrong: a kind, a colon,
+    and the details.
+    """
 
     id: str
     truth: Truth
@@ -47,7 +49,6 @@ class Proved:
     times_ms: Mapping[str, float]
     is_brute_sure: bool
     traits: frozenset[str]
-    tree: dict[str, Any]
 
     @property
     def worst_order(self) -> str:
@@ -60,7 +61,7 @@ class Proved:
 
 def prove(asked: Question) -> Proved:
     """Ask all, and compare."""
-    known = facts.of(asked)
+    known = reading.of(asked)
     outcomes, times_ms = {}, {}
     for order in ORDERS:
         outcomes[order], times_ms[order] = _timed(asked, order)
@@ -78,7 +79,6 @@ def prove(asked: Question) -> Proved:
         times_ms=times_ms,
         is_brute_sure=is_brute_sure,
         traits=frozenset(_traits(asked, known)),
-        tree=question.tree(asked),
     )
 
 

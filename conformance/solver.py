@@ -8,16 +8,23 @@ alternatives first, then devices in candidate order, pick by pick.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from facts import MOST_DEVICES, CounterKey, Facts, Spot, modes_of
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import IntVar
 
-# By request (claim, request): the number of the want, and the spots that it takes, in order.
-Solution = Mapping[tuple[int, int], tuple[int, tuple[int, ...]]]
+from dibs.testing.facts.tables import (
+    MOST_DEVICES,
+    CardKey,
+    CounterKey,
+    Facts,
+    Solution,
+    Spot,
+    modes_of,
+)
+
 Verdict = Literal["possible", "impossible", "unknown"]
 
 _VERDICTS: dict[int, Verdict] = {
@@ -137,7 +144,7 @@ class _Model:
 
     def _modes(self) -> None:
         """The users of a counter set have one group in common at least: let the solver name it."""
-        users: dict[tuple[str, str, str], list[tuple[IntVar, frozenset[str]]]] = {}
+        users: dict[CardKey, list[tuple[IntVar, frozenset[str]]]] = {}
         for place, used in self.used.items():
             spot = self.facts.spots[place]
             for draw in spot.device.consumes_counters:

@@ -1,7 +1,7 @@
 """Whether an answer is a solution: every number of it is added up from the facts, once more.
 
 `solution_of` reads an answer back into wants and spots; `fault` says what is wrong with it. Both
-know nothing of how it was found. That nothing earlier would do is `solver`'s to prove.
+know nothing of how it was found, nor whether anything earlier would do.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from facts import MOST_DEVICES, CounterKey, Facts, Want, modes_of
-from solver import Solution
-
 from dibs.model.objects import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
+from dibs.supply.identity import DeviceId
+from dibs.testing.facts.tables import MOST_DEVICES, CounterKey, Facts, Solution, Want, modes_of
 
 Picks = Sequence[tuple[Want, int]]
 
@@ -63,9 +62,9 @@ def _place(
     facts: Facts,
     want: Want,
     result: DeviceRequestAllocationResult,
-    places: Mapping[tuple[str, str, str], int],
+    places: Mapping[DeviceId, int],
 ) -> int:
-    id_ = result.driver, result.pool, result.device
+    id_ = DeviceId(result.driver, result.pool, result.device)
     _insist(id_ in places, f"{want.name}: {id_} isn't there")
     place = places[id_]
     spot = facts.spots[place]
@@ -132,10 +131,10 @@ def _insist_on_cards(facts: Facts, picks: Picks) -> None:
     for place in new:
         spot = facts.spots[place]
         for draw in spot.device.consumes_counters:
-            key = spot.id.driver, spot.id.pool, draw.counter_set
-            its, before = modes_of(draw.compatibility_groups), common[key]
-            common[key] = its if before is None else before & its
-            _insist(bool(common[key]), f"{key}: no group in common")
+            card = spot.id.driver, spot.id.pool, draw.counter_set
+            its, before = modes_of(draw.compatibility_groups), common[card]
+            common[card] = its if before is None else before & its
+            _insist(bool(common[card]), f"{card}: no group in common")
 
 
 def _insist_on_rules(facts: Facts, solution: Solution) -> None:
