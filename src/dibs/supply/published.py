@@ -58,15 +58,28 @@ class Listing:
     # Nodes are only given devices of slices that this release of Kubernetes, with these gates,
     # understands; the others still count for whether a pool is complete.
     is_seen: bool = True
-    # With compatibility groups, while those are off: see `pools`.
+    # With compatibility groups, while those are off: see `stock`.
     is_left_out: bool = False
+    # Of its devices, all of which a pool of 100,000 can't be asked for again at each change:
+    names: tuple[str, ...] = ()
+    is_binding: bool = False
+    draws_any: bool = False
 
     @classmethod
     def of(cls, place: Place, slice_: ResourceSlice, features: Features) -> Listing:
         is_left_out = not features.compatibility_groups and _is_grouped(slice_)
         is_seen = features.partitionable_devices or not _needs_partitions(slice_)
-        candidates = tuple(_candidates(slice_, features))
-        return cls(place, slice_, candidates, is_seen and not is_left_out, is_left_out)
+        devices = slice_.spec.devices
+        return cls(
+            place,
+            slice_,
+            tuple(_candidates(slice_, features)),
+            is_seen and not is_left_out,
+            is_left_out,
+            tuple(device.name for device in devices),
+            any(device.binding_conditions for device in devices),
+            any(device.consumes_counters for device in devices),
+        )
 
     @property
     def generation(self) -> int:

@@ -171,6 +171,7 @@ class Edition:
             tuple(
                 each
                 for listing in listings
+                if listing.draws_any
                 for each in listing.candidates
                 if each.device.consumes_counters
             ),
@@ -218,9 +219,9 @@ def _checked(stock: Stock, current: list[Listing], everywhere: Edition) -> Pool:
         # A slice with counter sets offers no devices (KEP-4815; the API forbids having both).
         offering = [listing for listing in offering if not listing.slice.spec.shared_counters]
     candidates = tuple(chain.from_iterable(listing.candidates for listing in offering))
-    if twice := _first_repeated([candidate.id.device for candidate in candidates]):
+    if twice := _first_repeated([*chain.from_iterable(each.names for each in offering)]):
         return _faulty(pool, generation, "invalid", f"device {twice} is published twice")
-    is_binding = any(candidate.device.binding_conditions for candidate in candidates)
+    is_binding = any(listing.is_binding for listing in offering)
     if not stock.features.partitionable_devices:
         return Pool(pool, generation, candidates, is_binding=is_binding)
     if twice := _first_repeated([each.name for each in everywhere.sets]):
@@ -228,8 +229,8 @@ def _checked(stock: Stock, current: list[Listing], everywhere: Edition) -> Pool:
     counters = {each.name: each for each in everywhere.sets}
     here = {id(listing.slice) for listing in current}
     elsewhere = tuple(each for each in everywhere.drawing if id(each.slice) not in here)
-    drawing = chain(chain.from_iterable(each.candidates for each in current), elsewhere)
-    if wrong := next(_wrong_draws(drawing, counters), None):
+    own = chain.from_iterable(each.candidates for each in current if each.draws_any)
+    if wrong := next(_wrong_draws(chain(own, elsewhere), counters), None):
         return _faulty(pool, generation, "invalid", wrong)
     return Pool(pool, generation, candidates, elsewhere, counters, is_binding=is_binding)
 

@@ -11,6 +11,7 @@ import pytest
 from dibs.model.meta import ObjectMeta
 from dibs.model.objects import CounterSet, Device, ResourceSlice, ResourceSliceSpec
 from dibs.supply.features import Features
+from dibs.supply.identity import PoolId
 from dibs.supply.pools import Supply, is_reachable, remarks_on
 from dibs.testing import builders as b
 from dibs.values.mistake import Mistake
@@ -45,6 +46,34 @@ def test_one_view_of_a_pool_serves_all_nodes_that_see_the_same_slices() -> None:
     supply = Supply.of([b.resource_slice(b.device("x"), pool="p", all_nodes=True)])
     one, other = supply.pools(b.node("a")), supply.pools(b.node("b"))
     assert one[0] is other[0]
+
+
+def test_what_all_nodes_see_alike_is_put_in_order_once() -> None:
+    supply = Supply.of(
+        [b.resource_slice(b.device("x"), pool=f"p{n}", all_nodes=True) for n in range(3)]
+    )
+    assert supply.pools(b.node("a")) is supply.pools(b.node("b"))
+    changed = b.resource_slice(b.device("y"), pool="p1", all_nodes=True)
+    after = supply.with_slice(changed)
+    before, now = supply.pools(b.node("a")), after.pools(b.node("a"))
+    assert [one is other for one, other in zip(before, now, strict=True)] == [True, False, True]
+
+
+def test_a_selector_is_put_only_to_nodes_that_have_a_label_it_asks_for() -> None:
+    zones = [
+        b.resource_slice(b.device("x"), pool=zone, node_selector=b.nodes_with("zone", zone))
+        for zone in ("east", "west")
+    ]
+    supply = Supply.of(zones)
+    assert list(supply.ids_for(b.node("a", zone="east"))) == [PoolId(b.DRIVER, "east")]
+    assert list(supply.ids_for(b.node("a"))) == []
+    assert supply.nodes_of(PoolId(b.DRIVER, "east")) is None
+
+
+def test_whom_a_change_concerns() -> None:
+    supply = Supply.of([b.resource_slice(b.device("x"), node=name) for name in ("a", "b")])
+    assert supply.nodes_of(PoolId(b.DRIVER, "a")) == {"a"}
+    assert supply.nodes_of(PoolId(b.DRIVER, "elsewhere")) == frozenset()
 
 
 def test_devices_with_a_node_selection_of_their_own_are_listed_and_then_judged() -> None:
