@@ -1,0 +1,318 @@
+"""Where devices are: each in a slot of its node, or on a tray that several nodes reach.
+
+A device that one node reaches has a slot there, so that sets of nodes, one a slot, say something
+about all such devices at once. A device that several nodes reach (or one of very many) is a bit of
+its tray, and the tray has the set of its nodes: never a bit for each node and each such device.
+Derived from nodes and slices alone; what is taken is `standing`'s, who wants what `wants`'.
+Source: KEP-4381 (node selection of slices), KEP-4815 (perDeviceNodeSelection).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from dibs.index import bits
+from dibs.index.bits import Planes, Set
+from dibs.index.roster import Roster
+from dibs.model.core import Node
+from dibs.supply.identity import PoolId
+from dibs.supply.pools import Supply
+from dibs.supply.published import Candidate
+from dibs.supply.stock import Pool, Stock
+from dibs.values.mistake import Mistake
+
+# A node's devices beyond so many have no slots: one node would make sets for all.
+SLOTS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tray:
+    """Devices of one pool, as some nodes see it, which the same nodes can reach.
+
+    `nodes` reach them, `viewers` see the pool. `slot` is that of the first device, None where a
+    device is a bit. `spots` are their places in the pool; `at` finds a device by its name.
+    Devices are entangled when what one draws may keep others from being had; a tray skips when
+    not every node can do without the operations that its slices leave out (KEP-5945).
+    """
+
+    pool: Pool
+    nodes: Set
+    viewers: Set
+    candidates: tuple[Candidate, ...]
+    spots: Sequence[int]
+    at: Mapping[str, int]
+    is_entangled: bool
+    skips: bool
+    slot: int | None = None
+
+    @property
+    def all(self) -> Set:
+        return (1 << len(self.candidates)) - 1
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for trays of which one can stand for the other."""
+        return self.pool, self.nodes, self.viewers, tuple(self.spots[:1]), self.slot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """`trays` by pool; `slotted` has each node's trays with slots, `wide` all others.
+
+    `slots` is at least the largest number of slots that a node has; `sizes` counts the devices
+    that each node sees. `unseen` has the nodes for which a pool's node selectors are malformed.
+    """
+
+    roster: Roster
+    supply: Supply
+    trays: Mapping[PoolId, tuple[Tray, ...]]
+    slotted: tuple[tuple[Tray, ...], ...]
+    wide: tuple[Tray, ...]
+    slots: int
+    sizes: Planes
+    unseen: Mapping[PoolId, Set]
+    _twins: dict[int, Set] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, roster: Roster, supply: Supply) -> Layout:
+        bare = cls(roster, supply, {}, ((),) * len(roster.nodes), (), 0, (), {})
+        return bare.with_supply(supply, supply.by_pool)
+
+    def with_supply(self, supply: Supply, pools: Iterable[PoolId]) -> Layout:
+        """After the slices of these pools, and no others, have changed."""
+        trays = dict(self.trays)
+        unseen = dict(self.unseen)
+        gone: list[Tray] = []
+        fresh: list[Tray] = []
+        for pool in pools:
+            old = trays.pop(pool, ())
+            unseen.pop(pool, None)
+            stock = supply.by_pool.get(pool)
+            seen, broken = _views(self.roster, stock) if stock is not None else ([], bits.NONE)
+            if broken:
+                unseen[pool] = broken
+            new = tuple(tray for each in seen for tray in _trays(*each, self.roster))
+            if new:
+                trays[pool] = new
+            gone += old
+            fresh += new
+        size = len(self.roster.nodes)
+        less, more = bits.tally(_sizes(gone), size), bits.tally(_sizes(fresh), size)
+        sizes = bits.minus(bits.plus(self.sizes, more), less)
+        slotted, wide = self._dealt(trays, gone, fresh)
+        slots = max([self.slots, *(_slots(slotted[number]) for number in _nodes_of(fresh))])
+        return Layout(self.roster, supply, trays, slotted, wide, slots, sizes, unseen)
+
+    def with_roster(self, roster: Roster) -> Layout:
+        """After nodes have changed, came or went. What stays the same stays the same tray."""
+        fresh = Layout.of(roster, self.supply)
+        return fresh if roster.names != self.roster.names else fresh._keeping(self)
+
+    @property
+    def broken(self) -> Set:
+        """The nodes that can't be asked for their pools: to them everything fails."""
+        return bits.union(self.unseen.values())
+
+    def twins(self, number: int) -> Set:
+        """The nodes that reach exactly the same devices; the node alone if it has its own."""
+        known = self._twins.get(number)
+        if known is None:
+            known = self._twins[number] = self._alike(number)
+        return known
+
+    def pools(self, number: int) -> tuple[Pool, ...]:
+        """As `Supply.pools`, of a node that isn't broken."""
+        return self.supply.pools(self.roster.nodes[number])
+
+    def node_of(self, tray: Tray) -> Node:
+        """The node of a tray that has slots."""
+        return self.roster.nodes[bits.first(tray.nodes)]
+
+    def _alike(self, number: int) -> Set:
+        alone = 1 << number
+        if self.slotted[number]:
+            return alone
+        alike = self.roster.all
+        for tray in self.wide:
+            alike &= tray.nodes if tray.nodes & alone else ~tray.nodes
+            alike &= tray.viewers if tray.viewers & alone else ~tray.viewers
+            if alike == alone:
+                break
+        # What a device with skipped node operations needs, nodes have or don't (KEP-5945).
+        for members in self.roster.declares.values():
+            alike &= members if members & alone else ~members
+        return alike
+
+    def _keeping(self, before: Layout) -> Layout:
+        """The same, with the trays of an earlier layout of the same nodes where nothing differs."""
+        known = {tray.key: tray for each in before.trays.values() for tray in each}
+
+        def kept(trays: Iterable[Tray]) -> tuple[Tray, ...]:
+            return tuple(known.get(tray.key, tray) for tray in trays)
+
+        both = zip(before.roster.nodes, self.roster.nodes, strict=True)
+        differ = [_can_differ(was, node) for was, node in both]
+        slotted = tuple(
+            now if differs or not _are_same(then, now) else then
+            for then, now, differs in zip(before.slotted, self.slotted, differ, strict=True)
+        )
+        wide = kept(self.wide)
+        trays: dict[PoolId, list[Tray]] = {pool: [] for pool in self.trays}
+        for tray in (*chain.from_iterable(slotted), *wide):
+            trays[tray.pool.id].append(tray)
+        return replace(
+            self,
+            trays={pool: tuple(listed) for pool, listed in trays.items()},
+            slotted=slotted,
+            wide=wide,
+        )
+
+    def _dealt(
+        self, trays: dict[PoolId, tuple[Tray, ...]], gone: Sequence[Tray], fresh: Sequence[Tray]
+    ) -> tuple[tuple[tuple[Tray, ...], ...], tuple[Tray, ...]]:
+        """The trays with slots and those without; slots are dealt anew only on nodes whose own
+        trays have changed. `trays` is brought in line."""
+        left = set(gone)
+        own: dict[int, list[Tray]] = {number: [] for number in _nodes_of(gone)}
+        wide: list[Tray] = []
+        for tray in fresh:
+            if _is_own(tray):
+                own.setdefault(bits.first(tray.nodes), []).append(tray)
+            else:
+                wide.append(tray)
+        kept: list[Tray] = []
+        for tray in self.wide:
+            if tray in left:
+                continue
+            if _is_own(tray) and bits.first(tray.nodes) in own:
+                own[bits.first(tray.nodes)].append(tray)
+            else:
+                kept.append(tray)
+        slotted = list(self.slotted)
+        for number, more in own.items():
+            dealt = _with_slots([*(tray for tray in slotted[number] if tray not in left), *more])
+            slotted[number] = tuple(tray for tray in dealt if tray.slot is not None)
+            wide += (tray for tray in dealt if tray.slot is None)
+            for tray in dealt:
+                trays[tray.pool.id] = _in_place(trays[tray.pool.id], tray)
+        return tuple(slotted), (*kept, *wide)
+
+
+def _are_same(then: tuple[Tray, ...], now: tuple[Tray, ...]) -> bool:
+    return [tray.key for tray in then] == [tray.key for tray in now]
+
+
+def _can_differ(was: Node, node: Node) -> bool:
+    """Whether the same devices may be had on the one, not on the other (KEP-5945)."""
+    return was.status.declared_features != node.status.declared_features
+
+
+def views_of(trays: Iterable[Tray]) -> Iterable[tuple[Pool, Set]]:
+    """The views that trays are of, each once, with the nodes that see it."""
+    return {tray.pool: tray.viewers for tray in trays}.items()
+
+
+def _sizes(trays: Iterable[Tray]) -> Iterator[tuple[int, Set]]:
+    return ((len(view.candidates), viewers) for view, viewers in views_of(trays))
+
+
+def _views(roster: Roster, stock: Stock) -> tuple[list[tuple[Pool, Set]], Set]:
+    """What nodes see of a pool, each view once with its nodes; and who can't be asked."""
+    if stock.is_for_all:
+        return ([(stock.common_view(), roster.all)] if roster.nodes else []), bits.NONE
+    if stock.handles is None:
+        concerned = roster.all
+    else:
+        concerned = bits.union(map(roster.only, stock.node_names))
+        for key, value in stock.labels:
+            concerned |= roster.labels.get(key, {}).get(value, bits.NONE)
+    found: dict[Pool, list[int]] = defaultdict(list)
+    broken = bits.NONE
+    for number in bits.numbers(concerned):
+        try:
+            view = stock.view(roster.nodes[number])
+        except Mistake:
+            broken |= 1 << number
+            continue
+        if view is not None:
+            found[view].append(number)
+    size = len(roster.nodes)
+    return [(view, bits.of(members, size)) for view, members in found.items()], broken
+
+
+def _trays(pool: Pool, viewers: Set, roster: Roster) -> Iterator[Tray]:
+    """The devices of a view by who reaches them; a view without devices has one empty tray."""
+    if not any(each.slice.spec.per_device_node_selection for each in pool.candidates):
+        yield _tray(pool, viewers, viewers, range(len(pool.candidates)))
+        return
+    by_nodes: dict[Set, list[int]] = defaultdict(list)
+    for spot, candidate in enumerate(pool.candidates):
+        by_nodes[_reach(candidate, roster) & viewers].append(spot)
+    for nodes, spots in by_nodes.items():
+        yield _tray(pool, nodes, viewers, tuple(spots))
+
+
+def _tray(pool: Pool, nodes: Set, viewers: Set, spots: Sequence[int]) -> Tray:
+    candidates = pool.candidates
+    if len(spots) != len(candidates):
+        candidates = tuple(candidates[spot] for spot in spots)
+    at = {candidate.id.device: place for place, candidate in enumerate(candidates)}
+    is_entangled = any(each.draws or each.meters or each.groups for each in pool.candidates)
+    skips = any(each.slice.spec.skip_node_operations for each in candidates)
+    return Tray(pool, nodes, viewers, candidates, spots, at, is_entangled, skips)
+
+
+def _reach(candidate: Candidate, roster: Roster) -> Set:
+    """At least the nodes that the device's own selection matches."""
+    spec, device = candidate.slice.spec, candidate.device
+    if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+        return roster.all
+    if not spec.per_device_node_selection or device.all_nodes:
+        return roster.all
+    if device.node_name:
+        return roster.only(device.node_name)
+    if device.node_selector is None:
+        return bits.NONE
+    try:
+        return roster.selected(device.node_selector)
+    except Mistake:
+        return roster.all
+
+
+def _is_own(tray: Tray) -> bool:
+    """Whether it is of one node only."""
+    return bool(tray.nodes) and not tray.nodes & (tray.nodes - 1)
+
+
+def _nodes_of(trays: Iterable[Tray]) -> set[int]:
+    """The nodes of which some of the trays are each node's own."""
+    return {bits.first(tray.nodes) for tray in trays if _is_own(tray)}
+
+
+def _with_slots(trays: Iterable[Tray]) -> list[Tray]:
+    """One node's own trays in the order of pools, with slots as long as there are some."""
+    dealt = []
+    slot = 0
+    for tray in sorted(trays, key=_pool_then_spot):
+        given = slot if slot + len(tray.candidates) <= SLOTS else None
+        dealt.append(tray if tray.slot == given else replace(tray, slot=given))
+        if given is not None:
+            slot += len(tray.candidates)
+    return dealt
+
+
+def _pool_then_spot(tray: Tray) -> tuple[PoolId, int]:
+    return tray.pool.id, tray.spots[0] if tray.spots else 0
+
+
+def _in_place(trays: tuple[Tray, ...], dealt: Tray) -> tuple[Tray, ...]:
+    """With the tray that has its slot in place of the one that had none, or another."""
+    return tuple(dealt if each.spots is dealt.spots else each for each in trays)
+
+
+def _slots(trays: Sequence[Tray]) -> int:
+    last = trays[-1] if trays else None
+    return last.slot + len(last.candidates) if last is not None and last.slot is not None else 0
