@@ -15,6 +15,7 @@ from dibs.allocate.outcome import Allocated, Reason
 from dibs.allocate.problem import Problem
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import Answers
+from dibs.allocate.shelf import Shelf
 from dibs.request import asks
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import PoolFault, Supply
@@ -29,12 +30,12 @@ pytestmark = pytest.mark.slow
 def posed(question: Question) -> Problem | PoolFault:
     supply = Supply.of(question.slices, question.features)
     ledger = Ledger.of(question.allocated, question.features)
-    pools = supply.pools(question.node)
-    scene = Scene(question.node, {p.id: p for p in pools}, ledger, supply.features, Answers())
+    shelf = Shelf.of(supply.pools(question.node))
+    scene = Scene(question.node, shelf, ledger, supply.features, Answers())
     classes = {each.metadata.name: each for each in question.classes}
     wishes = asks.read(question.claims, classes, supply.features)
     tests = checks.of(supply.features)
-    return problem.pose(wishes, pools, scene, tests, is_strict=False, order="first-fit")
+    return problem.pose(wishes, scene, tests, is_strict=False, order="first-fit")
 
 
 def shortages(question: Question) -> list[str]:

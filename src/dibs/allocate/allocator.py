@@ -22,11 +22,10 @@ from dibs.allocate.shares import named_share
 from dibs.allocate.spare import Spare
 from dibs.model.core import Node
 from dibs.model.objects import DeviceClass, ResourceClaim
-from dibs.request import asks
 from dibs.request.asks import Ask, Unreadable, Wish
 from dibs.supply.features import Features
 from dibs.supply.ledger import Ledger
-from dibs.supply.pools import Pool, PoolFault, Supply
+from dibs.supply.pools import PoolFault, Supply
 from dibs.values.mistake import Mistake
 
 
@@ -70,25 +69,22 @@ def allocate(
     """Decide. `claims` are those of one Pod that have no allocation yet, in the Pod's order.
 
     `spare` is what the Pod may draw from the node through devices; without it that isn't judged.
-    `answers` may be kept from one call to the next as long as the slices are the same.
+    `answers` may be kept from one call to the next, also when slices change.
     `places` spares the search devices that somebody knows to be of no use, in a pool of very many;
-    it changes no answer. Where errors are fatal (`strict`) it is ignored if a selector may fail,
-    and reasons are given for all devices.
+    it changes no answer. Where errors are fatal (`strict`) it is ignored, as one might be met at
+    any device; and reasons are given for all devices.
     """
     answers = answers if answers is not None else Answers()
     try:
-        wishes, wrong = _read(claims, classes, supply.features)
-        pools = supply.pools(node)
-        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers, spare)
-        tests = checks.of(supply.features)
-        posed = problem.pose(
-            wishes, pools, scene, tests, is_strict=options.strict, order=options.order
-        )
+        wishes, wrong = _read(claims, classes, supply.features, answers)
+        shelf = answers.shelf(supply.pools(node))
+        scene = Scene(node, shelf, ledger, supply.features, answers, spare)
+        posed = _pose(wishes, scene, options, None if options.strict else places)
         if isinstance(posed, PoolFault):
-            return _unposed(node, pools, posed)
+            return _unposed(scene, posed)
         if wrong is not None:
             raise wrong
-        return _answer(posed, pools, wishes, classes, options)
+        return _answer(posed, wishes, classes, options)
     except Mistake as mistake:
         return Failed(node.metadata.name, str(mistake))
 
@@ -109,37 +105,40 @@ def reasons(
     """
     answers = answers if answers is not None else Answers()
     try:
-        wishes, _ = _read(claims, classes, supply.features)
-        pools = supply.pools(node)
-        scene = Scene(node, {p.id: p for p in pools}, ledger, supply.features, answers, spare)
-        tests = checks.of(supply.features)
-        posed = problem.pose(
-            wishes, pools, scene, tests, is_strict=options.strict, order=options.order
-        )
-        if isinstance(posed, PoolFault):
-            return _unposed(node, pools, posed)
-        return explain.refusal(posed, pools)
+        wishes, _ = _read(claims, classes, supply.features, answers)
+        shelf = answers.shelf(supply.pools(node))
+        scene = Scene(node, shelf, ledger, supply.features, answers, spare)
+        posed = _pose(wishes, scene, options)
+        return _unposed(scene, posed) if isinstance(posed, PoolFault) else explain.refusal(posed)
     except Mistake as mistake:
         return Failed(node.metadata.name, str(mistake))
 
 
 def _read(
-    claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass], features: Features
+    claims: Sequence[ResourceClaim],
+    classes: Mapping[str, DeviceClass],
+    features: Features,
+    answers: Answers,
 ) -> tuple[tuple[Wish, ...], Mistake | None]:
     """The wishes up to what can't be read. Requests are prepared one by one, so that a node may
     be out because of an earlier one before the later one is a fault on all nodes."""
     try:
-        return asks.read(claims, classes, features), None
+        return answers.wishes(claims, classes, features), None
     except Unreadable as unreadable:
         return unreadable.before, unreadable
 
 
+def _pose(
+    wishes: Sequence[Wish], scene: Scene, options: Options, places: Places | None = None
+) -> Problem | PoolFault:
+    tests = checks.of(scene.features)
+    return problem.pose(
+        wishes, scene, tests, is_strict=options.strict, order=options.order, places=places
+    )
+
+
 def _answer(
-    posed: Problem,
-    pools: Sequence[Pool],
-    wishes: Sequence[Wish],
-    classes: Mapping[str, DeviceClass],
-    options: Options,
+    posed: Problem, wishes: Sequence[Wish], classes: Mapping[str, DeviceClass], options: Options
 ) -> Outcome:
     node = posed.scene.node
     found = search.first_full(posed, options.budget)
@@ -148,15 +147,14 @@ def _answer(
         return TimedOut(node.metadata.name, text, found.steps)
     if found.draft is None:
         if not options.explain:
-            return Refused(node.metadata.name, note=explain.UNTOLD)
-        return explain.refusal(posed, pools)
+            return Refused(node.metadata.name, posed.scene.shelf.faults, note=explain.UNTOLD)
+        return explain.refusal(posed)
     allocations = result.of(found.draft, wishes, classes, node, options.share_id)
     records = remembering.of(found.draft, wishes, allocations, posed.scene)
     return Allocated(node.metadata.name, allocations, found.steps, records)
 
 
-def _unposed(node: Node, pools: Sequence[Pool], fault: PoolFault) -> Refused:
+def _unposed(scene: Scene, fault: PoolFault) -> Refused:
     """Mode All must see all devices: one pool that isn't whole refuses the node (KEP-4381)."""
-    faults = tuple(pool.fault for pool in pools if pool.fault is not None)
     note = f"a request asks for all devices, but {fault.text}"
-    return Refused(node.metadata.name, faults, (), note)
+    return Refused(scene.node.metadata.name, scene.shelf.faults, (), note)

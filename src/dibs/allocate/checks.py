@@ -8,14 +8,16 @@ Gates are resolved before: in the pools (taints, shares), in the ledger, and in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
 from dibs.allocate.scene import Scene
+from dibs.allocate.shelf import Trait
 from dibs.request.asks import Ask, Constraint
 from dibs.supply import pools, taints
 from dibs.supply.features import Features
@@ -32,7 +34,7 @@ Running = Callable[[Ask, Candidate, Draft, Scene], Reason | None]
 USED_UP = Reason("counter", "a counter is used up")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Checks:
     """All checks of an attempt. A selector that fails on a device which is in use is never met
     (KEP-4381 evaluates selectors only on free devices): so `first` come before the standing ones.
@@ -44,7 +46,9 @@ class Checks:
     running: tuple[Running, ...]
 
 
+@lru_cache(maxsize=64)
 def of(features: Features) -> Checks:
+    """All checks that these features need."""
     running = (roomy, compatible_here, affordable, supplied)
     return Checks(listing(features), (unpicked,), standing(features), running)
 
@@ -79,6 +83,21 @@ def listing(features: Features) -> tuple[Standing, ...]:
     if features.consumable_capacity:
         tests.append(ample)
     return tuple(tests)
+
+
+@lru_cache(maxsize=256)
+def that_matter(tests: Checks, traits: frozenset[Trait]) -> Checks:
+    """Without the checks that have nothing against any device, where all have only these traits."""
+
+    def is_needed(test: object) -> bool:
+        return test not in _ABOUT or _ABOUT[test] in traits
+
+    return Checks(
+        tuple(filter(is_needed, tests.listing)),
+        tuple(filter(is_needed, tests.first)),
+        tuple(filter(is_needed, tests.standing)),
+        tuple(filter(is_needed, tests.running)),
+    )
 
 
 def first(
@@ -219,7 +238,7 @@ def compatible(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     owner = groups.clash(candidate, scene.modes(candidate.pool))
     if owner is None:
         return None
-    pool = scene.pools[candidate.pool]
+    pool = scene.shelf.pools[candidate.pool]
     return Reason("group", groups.text_of(owner, candidate, pool, scene.ledger))
 
 
@@ -246,7 +265,7 @@ def drawn_out(ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
     short = counters.shortage(draws, left, {})
     if short is None:
         return USED_UP
-    inside = overlaps.found(candidate.draws, scene.pools[candidate.pool], by)
+    inside = overlaps.found(candidate.draws, scene.shelf.pools[candidate.pool], by)
     return Reason("counter", overlaps.told(short, left, by, inside), overlaps=inside)
 
 
@@ -382,3 +401,26 @@ def alike(
     assert seen is not None
     texts = f"{constraints.text_of(values)}, picked so far: {constraints.text_of(seen)}"
     return Reason("constraint", f"{constraint}: {texts}")
+
+
+# --- which devices a check is about --------------------------------------------------------------
+
+# A check has nothing against devices without this trait; those that are not named judge any.
+_ABOUT: Mapping[object, Trait] = {
+    bindable: "binding",
+    reachable: "selective",
+    left_over: "shareable",
+    skippable: "skipping",
+    prepared: "skipping",
+    unmetered: "metered",
+    unchanged: "shareable",
+    compatible: "grouped",
+    drawable: "drawing",
+    whole: "partition",
+    tolerated: "tainted",
+    supplied_alone: "native",
+    roomy: "shareable",
+    affordable: "drawing",
+    compatible_here: "grouped",
+    supplied: "native",
+}

@@ -18,7 +18,7 @@ from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import AskNo, DeviceNo, Reason, Refused
 from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import Ask, Constraint
-from dibs.supply.pools import Candidate, Pool
+from dibs.supply.pools import Candidate
 
 # Of more requests than this it isn't worked out which are in each other's way.
 MOST_COMPARED = 12
@@ -27,10 +27,10 @@ MOST_COMPARED = 12
 UNTOLD = "it can't be; the reasons weren't asked for"
 
 
-def refusal(problem: Problem, pools: Iterable[Pool]) -> Refused:
+def refusal(problem: Problem) -> Refused:
     """The whole tree behind one node's no."""
     asks = tuple(ask_no(problem, ask) for ask in problem.asks)
-    faults = tuple(pool.fault for pool in pools if pool.fault is not None)
+    faults = problem.scene.shelf.faults
     node = problem.scene.node.metadata.name
     refused = Refused(node, faults, asks)
     return Refused(node, faults, asks, _sentence(problem, refused))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dibs.supply.identity import NO_GROUPS, CounterSetId, DeviceId, Groups
+from dibs.supply.identity import NO_GROUPS, CounterSetId, DeviceId, Groups, PoolId
 from dibs.supply.ledger import Holding, Ledger
 from dibs.supply.pools import Candidate, Pool
 
@@ -33,8 +33,21 @@ def held(pool: Pool, ledger: Ledger) -> Modes:
     return modes
 
 
+def are_recorded(pool: PoolId, ledger: Ledger) -> bool:
+    """Whether any held device was recorded with groups, whatever is published now."""
+    return any(
+        groups != NO_GROUPS
+        for device in ledger.recorded.get(pool, ())
+        for holder in ledger.held(device).holders
+        if holder.record is not None
+        for groups in holder.record.groups.values()
+    )
+
+
 def plus(candidate: Candidate, before: Modes, standing: Modes) -> Modes:
     """The draft's modes once it has this device; `standing` are those of the held devices."""
+    if not standing:
+        return before
     after = dict(before)
     for owner, groups in candidate.groups:
         if owner in standing:

@@ -7,10 +7,10 @@ into something untouched last. Either way all devices are tried: only the choice
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from dibs.allocate.scene import Scene
+from dibs.allocate.shelf import Shelf
 from dibs.supply.identity import CounterId
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
@@ -20,11 +20,13 @@ Order = Literal["first-fit", "packed"]
 ZERO = Quantity.of(0)
 
 
-def arranged(candidates: Iterable[Candidate], order: Order, scene: Scene) -> tuple[Candidate, ...]:
+def arranged(shelf: Shelf, order: Order, scene: Scene) -> Shelf:
+    """The shelf with its devices in the order in which they are tried."""
     if order == "first-fit":
-        return tuple(candidates)
+        return shelf
     # Sorting is stable: what packs alike keeps the order of the pools.
-    return tuple(sorted(candidates, key=lambda candidate: _packing(candidate, scene)))
+    packed = sorted(shelf.candidates, key=lambda candidate: _packing(candidate, scene))
+    return Shelf(shelf.all, tuple(packed))
 
 
 def _packing(candidate: Candidate, scene: Scene) -> tuple[bool, float]:
@@ -37,7 +39,7 @@ def _packing(candidate: Candidate, scene: Scene) -> tuple[bool, float]:
 def _freedom(candidate: Candidate, scene: Scene) -> float:
     """Which part of the counter sets it draws from is left, from 0 (all gone) to 1 (untouched)."""
     left = scene.left(candidate.pool)
-    pool = scene.pools[candidate.pool]
+    pool = scene.shelf.pools[candidate.pool]
     parts = []
     for draw in candidate.device.consumes_counters:
         for name, counter in pool.counters[draw.counter_set].counters.items():

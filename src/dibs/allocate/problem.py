@@ -6,22 +6,27 @@ no node could satisfy is refused. Verdicts are worked out when first asked for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+import msgspec
 
 from dibs.allocate import checks, orders
 from dibs.allocate.checks import Checks
 from dibs.allocate.draft import Draft
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import FATAL, Reason
+from dibs.allocate.places import Places
 from dibs.allocate.scene import Scene
+from dibs.allocate.shelf import Shelf
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint, Request, Wish
-from dibs.supply.pools import Candidate, Pool, PoolFault
+from dibs.supply.pools import Candidate, PoolFault
 from dibs.values.mistake import Mistake
 
+Rules = tuple[tuple[int, Constraint], ...]
+Verdicts = dict[int, Reason | None]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slot:
+
+class Slot(msgspec.Struct, frozen=True, eq=False):
     """One request of one claim, in the order in which they are filled."""
 
     wish: Wish
@@ -29,11 +34,12 @@ class Slot:
     opens_claim: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class Problem(msgspec.Struct, frozen=True, eq=False):
     """`needs` is how many devices each ask wants, `lists` the places that mode All wants.
 
-    `rules` has the constraints that concern an ask, each with its number in the whole problem.
+    `rules` has the constraints that concern an ask, each with its number in the whole problem,
+    `allowed` the places that an ask may possibly have, `verdicts` what is known of its devices:
+    one table for all asks that judge alike.
     `is_strict` makes a failing selector, or All against a constraint, end the whole attempt.
     """
 
@@ -43,43 +49,53 @@ class Problem:
     candidates: tuple[Candidate, ...]
     needs: Mapping[Ask, int]
     lists: Mapping[Ask, tuple[int, ...]]
-    rules: Mapping[Ask, tuple[tuple[int, Constraint], ...]]
+    rules: Mapping[Ask, Rules]
+    allowed: Mapping[Ask, Places]
+    verdicts: Mapping[Ask, Verdicts]
     tests: Checks
     is_strict: bool
-    _verdicts: dict[tuple[Ask, int], Reason | None] = field(default_factory=dict)
 
     def only(self, slots: Sequence[Slot]) -> Problem:
         """The same question for some of the slots; what is known of asks and devices stays."""
         before = (None, *slots)
         kept = tuple(
-            replace(slot, opens_claim=last is None or last.wish is not slot.wish)
+            Slot(slot.wish, slot.request, last is None or last.wish is not slot.wish)
             for last, slot in zip(before, slots, strict=False)
         )
         asks = tuple(ask for slot in kept for ask in slot.request.alternatives)
-        return replace(self, slots=kept, asks=asks)
+        return msgspec.structs.replace(self, slots=kept, asks=asks)
 
     def verdict(self, ask: Ask, place: int) -> Reason | None:
         """Why the ask can't have this device, whatever else is picked."""
-        key = ask, place
-        if key not in self._verdicts:
-            self._verdicts[key] = checks.first(
-                self.tests.standing, ask, self.candidates[place], self.scene
-            )
-        return self._verdicts[key]
+        known = self.verdicts[ask]
+        if place in known:
+            return known[place]
+        candidate, scene = self.candidates[place], self.scene
+        against = None
+        for test in self.tests.standing:
+            if against := test(ask, candidate, scene):
+                break
+        known[place] = against
+        return against
 
     def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
         """Why the ask can't have this device now. Raises Mistake for what is fatal."""
-        candidate = self.candidates[place]
+        candidate, scene, tests = self.candidates[place], self.scene, self.tests
         if self.is_strict and ask.mode == "All" and self.rules[ask]:
             self._raise_if_contradicted(ask, candidate, draft)
-        tests = self.tests
         against = (
-            checks.first_running(tests.first, ask, candidate, draft, self.scene)
+            (
+                checks.first_running(tests.first, ask, candidate, draft, scene)
+                if draft.uses
+                else None
+            )
             or self.verdict(ask, place)
-            or checks.first_running(tests.running, ask, candidate, draft, self.scene)
+            or (tests.running and checks.first_running(tests.running, ask, candidate, draft, scene))
             or self.violation(ask, candidate, draft)
         )
-        if against is not None and self.is_strict:
+        if against is None:
+            return None
+        if self.is_strict:
             _raise_if_fatal(ask, candidate, against)
         return against
 
@@ -107,70 +123,101 @@ class Problem:
 
 def pose(
     wishes: Sequence[Wish],
-    pools: Iterable[Pool],
     scene: Scene,
     tests: Checks,
     *,
     is_strict: bool,
     order: Order,
+    places: Callable[[Ask], Places] | None = None,
 ) -> Problem | PoolFault:
     """Put the question, or name the pool because of which mode All can't be answered.
 
-    Raises Mistake for what is fatal, such as more devices than a claim may have.
+    `places` is the allocator's. Raises Mistake for what is fatal, such as more devices than a claim
+    may have.
     """
-    usable = [pool for pool in pools if pool.fault is None or pool.fault.kind != "obsolete"]
-    published = [each for pool in usable for each in pool.candidates]
-    candidates = orders.arranged(published, order, scene)
+    shelf = scene.shelf
+    if order != "first-fit":
+        scene = msgspec.structs.replace(scene, shelf=orders.arranged(shelf, order, scene))
+    tests = checks.that_matter(tests, shelf.traits)
+    slots: list[Slot] = []
+    asks: list[Ask] = []
     lists: dict[Ask, tuple[int, ...]] = {}
     needs: dict[Ask, int] = {}
     for wish in wishes:
-        for ask in (ask for request in wish.requests for ask in request.alternatives):
-            needs[ask] = ask.count
-            if ask.mode == "All":
-                listed = _listed(ask, usable, scene, tests, is_strict)
-                if isinstance(listed, PoolFault):
-                    return listed
-                # All are taken, so their order matters only to who reads the results.
-                lists[ask] = tuple(place for place, each in enumerate(candidates) if each in listed)
-                needs[ask] = len(listed)
+        opens_claim = True
+        for request in wish.requests:
+            slots.append(Slot(wish, request, opens_claim))
+            opens_claim = False
+            for ask in request.alternatives:
+                asks.append(ask)
+                needs[ask] = ask.count
+                if ask.mode == "All":
+                    listed = _listed(ask, scene, tests, is_strict)
+                    if isinstance(listed, PoolFault):
+                        return listed
+                    lists[ask] = listed
+                    needs[ask] = len(listed)
         _check_size(wish, needs)
-    slots = tuple(
-        Slot(wish, request, opens_claim=index == 0)
-        for wish in wishes
-        for index, request in enumerate(wish.requests)
-    )
     return Problem(
-        scene=scene,
-        slots=slots,
-        asks=tuple(ask for slot in slots for ask in slot.request.alternatives),
-        candidates=candidates,
-        needs=needs,
-        lists=lists,
-        rules=_rules(wishes),
-        tests=tests,
-        is_strict=is_strict,
+        scene,
+        tuple(slots),
+        tuple(asks),
+        scene.shelf.candidates,
+        needs,
+        lists,
+        _rules(wishes),
+        _allowed(asks, places, shelf, scene.shelf),
+        _verdicts(asks, scene),
+        tests,
+        is_strict,
     )
 
 
-def _listed(
-    ask: Ask, pools: Iterable[Pool], scene: Scene, tests: Checks, is_strict: bool
-) -> frozenset[Candidate] | PoolFault:
-    """The devices that mode All means, or the fault of a pool that may have more of them."""
-    listed: list[Candidate] = []
-    for pool in pools:
+def _allowed(
+    asks: Sequence[Ask], places: Callable[[Ask], Places] | None, published: Shelf, arranged: Shelf
+) -> Mapping[Ask, Places]:
+    """What `places` says, in the order in which devices are tried."""
+    everything = published.everything
+    if places is None:
+        return dict.fromkeys(asks, everything)
+    allowed = {ask: places(ask) & everything for ask in asks}
+    if arranged is published:
+        return allowed
+    return {ask: arranged.translated(bits, published) for ask, bits in allowed.items()}
+
+
+def _verdicts(asks: Sequence[Ask], scene: Scene) -> Mapping[Ask, Verdicts]:
+    if len(asks) == 1:
+        return {asks[0]: {}}
+    tables: dict[Hashable, Verdicts] = {}
+    return {ask: tables.setdefault(_judgement(ask, scene), {}) for ask in asks}
+
+
+def _judgement(ask: Ask, scene: Scene) -> Hashable:
+    """All of an ask that the standing checks look at."""
+    # What a device draws from the node depends on how many containers refer to the claim.
+    containers = None if scene.spare is None else scene.spare.containers[ask.claim_number]
+    capacity = frozenset(ask.capacity.items()) if ask.capacity else None
+    return ask.conditions, ask.is_admin, ask.tolerations, capacity, containers
+
+
+def _listed(ask: Ask, scene: Scene, tests: Checks, is_strict: bool) -> tuple[int, ...] | PoolFault:
+    """The places that mode All means, or the fault of a pool that may have more of them."""
+    listed = set()
+    for pool in scene.shelf.usable:
         if pool.fault is not None:
             return pool.fault
         for candidate in pool.candidates:
             against = checks.first(tests.listing, ask, candidate, scene)
             if against is None:
-                listed.append(candidate)
+                listed.add(candidate)
             elif is_strict:
                 _raise_if_fatal(ask, candidate, against)
-    return frozenset(listed)
+    return tuple(place for place, each in enumerate(scene.shelf.candidates) if each in listed)
 
 
 def _check_size(wish: Wish, needs: Mapping[Ask, int]) -> None:
-    least = sum(min(needs[ask] for ask in request.alternatives) for request in wish.requests)
+    least = sum(min(map(needs.__getitem__, each.alternatives)) for each in wish.requests)
     if least > MAX_DEVICES:
         raise Mistake(
             f"claim {wish.key}: number of requested devices {least} exceeds the claim limit of "
@@ -179,15 +226,17 @@ def _check_size(wish: Wish, needs: Mapping[Ask, int]) -> None:
         )
 
 
-def _rules(wishes: Iterable[Wish]) -> Mapping[Ask, tuple[tuple[int, Constraint], ...]]:
-    rules: dict[Ask, tuple[tuple[int, Constraint], ...]] = {}
+def _rules(wishes: Iterable[Wish]) -> Mapping[Ask, Rules]:
+    rules: dict[Ask, Rules] = {}
     first = 0
     for wish in wishes:
         numbered = tuple(enumerate(wish.constraints, first))
         first += len(numbered)
         for request in wish.requests:
             for ask in request.alternatives:
-                rules[ask] = tuple(rule for rule in numbered if rule[1].concerns(ask))
+                # Asks that are under the same rules have the same value here.
+                mine = tuple(rule for rule in numbered if rule[1].concerns(ask))
+                rules[ask] = numbered if len(mine) == len(numbered) else mine
     return rules
 
 

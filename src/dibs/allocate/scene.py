@@ -6,45 +6,47 @@ they belong to the attempt and go with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import msgspec
 
 from dibs.allocate import capacity, constraints, counters, groups
 from dibs.allocate.counters import Drawing, Draws
 from dibs.allocate.draft import Amounts, Drawn, Values
 from dibs.allocate.groups import Modes
 from dibs.allocate.selecting import Answers
+from dibs.allocate.shelf import Shelf
 from dibs.allocate.spare import NOTHING, Spare
 from dibs.model.core import Node
 from dibs.request.asks import Ask
 from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.ledger import Ledger
-from dibs.supply.pools import Candidate, Pool
+from dibs.supply.pools import Candidate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class Scene(msgspec.Struct, frozen=True, eq=False):
     node: Node
-    pools: Mapping[PoolId, Pool]
+    shelf: Shelf
     ledger: Ledger
     features: Features
     answers: Answers
     # What the Pod may draw from the node through devices, where that is known (KEP-5517).
     spare: Spare | None = None
-    _left: dict[PoolId, Drawn] = field(default_factory=dict)
-    _rooms: dict[DeviceId, Amounts] = field(default_factory=dict)
-    _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = field(default_factory=dict)
-    _values: dict[tuple[DeviceId, str], Values | None] = field(default_factory=dict)
-    _modes: dict[PoolId, Modes] = field(default_factory=dict)
-    _metered: dict[tuple[int, DeviceId], tuple[Draws, str]] = field(default_factory=dict)
-    _drawings: dict[PoolId, tuple[Drawing, ...]] = field(default_factory=dict)
+    _left: dict[PoolId, Drawn] = {}
+    _rooms: dict[DeviceId, Amounts] = {}
+    _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = {}
+    _values: dict[tuple[DeviceId, str], Values | None] = {}
+    _modes: dict[PoolId, Modes] = {}
+    _metered: dict[tuple[int, DeviceId], tuple[Draws, str]] = {}
+    _drawings: dict[PoolId, tuple[Drawing, ...]] = {}
 
     def left(self, pool: PoolId) -> Drawn:
         """What the counters of a pool have left beside what others hold."""
         if pool not in self._left:
-            self._left[pool] = counters.left_of(
-                self.pools[pool], self.ledger, in_milli=self.features.fractional_capacity_range
+            self._left[pool] = counters.Left(
+                self.shelf.pools[pool],
+                self.ledger,
+                self.shelf.drawing(pool),
+                in_milli=self.features.fractional_capacity_range,
             )
         return self._left[pool]
 
@@ -52,14 +54,20 @@ class Scene:
         """Who draws what from a pool's counters; only asked for people."""
         if pool not in self._drawings:
             in_milli = self.features.fractional_capacity_range
-            found = counters.drawings(self.pools[pool], self.ledger, in_milli=in_milli)
+            found = counters.drawings(self.shelf.pools[pool], self.ledger, in_milli=in_milli)
             self._drawings[pool] = tuple(found)
         return self._drawings[pool]
 
     def modes(self, pool: PoolId) -> Modes:
         """In which modes held devices use a pool's counter sets (KEP-5963)."""
         if pool not in self._modes:
-            self._modes[pool] = groups.held(self.pools[pool], self.ledger)
+            # Most pools have no groups at all: then every set is left out.
+            is_plain = pool not in self.shelf.grouped
+            self._modes[pool] = (
+                {}
+                if is_plain and not groups.are_recorded(pool, self.ledger)
+                else groups.held(self.shelf.pools[pool], self.ledger)
+            )
         return self._modes[pool]
 
     def room(self, candidate: Candidate) -> Amounts:
@@ -97,7 +105,7 @@ class Scene:
         key = id(ask), candidate.id
         if key not in self._metered:
             share, _ = self.share(ask, candidate)
-            pool = self.pools[candidate.pool]
+            pool = self.shelf.pools[candidate.pool]
             in_milli = self.features.fractional_capacity_range
             self._metered[key] = counters.metered(
                 candidate, pool, share, ask.capacity, in_milli=in_milli

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dibs.allocate.draft import Draft
 from dibs.allocate.problem import Problem
 from dibs.request.asks import Ask
-from dibs.supply.identity import PoolId
+from dibs.supply.identity import CounterId, PoolId
 from dibs.values.quantity import Quantity
 
 Name = tuple[PoolId, str]
@@ -77,8 +77,13 @@ def _draws(problem: Problem) -> Mapping[Name, Mapping[int, int]]:
 
 def _left(problem: Problem, name: Name) -> int | None:
     total = 0
-    for counter, amount in problem.scene.left(name[0]).items():
-        if counter.name == name[1] and amount > ZERO:
+    pool, counter = name
+    left = problem.scene.left(pool)
+    for each in problem.scene.shelf.pools[pool].counters.values():
+        if counter not in each.counters:
+            continue
+        amount = left[CounterId(pool, each.name, counter)]
+        if amount > ZERO:
             milli = amount.exact_milli()
             if milli is None:
                 return None

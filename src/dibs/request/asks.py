@@ -9,7 +9,6 @@ Source: KEP-4381, KEP-4816 (firstAvailable), KEP-5018 (admin access), KEP-5055, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -33,8 +32,7 @@ from dibs.values.quantity import Quantity
 MAX_DEVICES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """One CEL selector and who wrote it: `owner` is "class gpu" or "claim default/train"."""
 
     owner: str
@@ -45,8 +43,7 @@ class Condition:
         return f"{self.owner}: selector #{self.index}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ask:
+class Ask(msgspec.Struct, frozen=True, eq=False):
     """So many devices of one kind, all alike to the one who asks.
 
     `conditions` are the class's selectors, then the request's. `count` is 0 in mode All: there
@@ -65,7 +62,7 @@ class Ask:
     tolerations: tuple[DeviceToleration, ...]
     capacity: Mapping[str, Quantity]
     # Expressions by the name under which constraints know them (KEP-6080).
-    derived: Mapping[str, str] = field(default_factory=dict)
+    derived: Mapping[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -73,8 +70,7 @@ class Ask:
         return f"{self.request}/{self.sub}" if self.sub else self.request
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class Request(msgspec.Struct, frozen=True, eq=False):
     """One request: its only ask, or the alternatives of a prioritized list, best first."""
 
     name: str
@@ -82,8 +78,7 @@ class Request:
     is_prioritized: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True, eq=False):
     """All devices of the named requests agree on an attribute, or all differ in it."""
 
     kind: Literal["match", "distinct"]
@@ -97,8 +92,7 @@ class Constraint:
         return f"{self.kind}Attribute {self.attribute}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class Wish(msgspec.Struct, frozen=True, eq=False):
     """Everything one claim asks for; `key` is namespace/name, `number` its place in the Pod."""
 
     key: str
@@ -166,46 +160,51 @@ def _ask(
     features: Features,
 ) -> Ask:
     sub = wanted.name if isinstance(wanted, DeviceSubRequest) else ""
-    who = f"claim {whose.claim}, request {request}" + (f"/{sub}" if sub else "")
     admin = wanted.admin_access if isinstance(wanted, ExactDeviceRequest) else None
-    if admin is not None and not features.admin_access:
-        raise Mistake(f"{who}: sets adminAccess, but admin access is off")
-    if wanted.capacity is not None and not features.consumable_capacity:
-        raise Mistake(f"{who}: asks for capacity, but consumable capacity is off")
-    if wanted.derived_attributes and not features.derived_attributes:
-        raise Mistake(f"{who}: has derived attributes, but they are off")
-    mode, count = _amount(who, wanted)
+    try:
+        if admin is not None and not features.admin_access:
+            raise Mistake("sets adminAccess, but admin access is off")
+        if wanted.capacity is not None and not features.consumable_capacity:
+            raise Mistake("asks for capacity, but consumable capacity is off")
+        if wanted.derived_attributes and not features.derived_attributes:
+            raise Mistake("has derived attributes, but they are off")
+        mode, count = _amount(wanted)
+        device_class = _class(wanted.device_class_name, classes)
+    except Mistake as mistake:
+        name = f"{request}/{sub}" if sub else request
+        text = f"claim {whose.claim}, request {name}: {mistake.message}"
+        raise Mistake(text, remedy=mistake.remedy) from None
+    conditions = _conditions("class", wanted.device_class_name, device_class.spec.selectors)
+    if wanted.selectors:
+        conditions += _conditions("claim", whose.claim, wanted.selectors)
     return Ask(
         claim=whose.claim,
         claim_number=whose.number,
         request=request,
         sub=sub,
         class_name=wanted.device_class_name,
-        conditions=(
-            *_class_conditions(who, wanted.device_class_name, classes),
-            *_conditions(f"claim {whose.claim}", wanted.selectors),
-        ),
+        conditions=conditions,
         mode=mode,
         count=count,
         is_admin=bool(admin),
-        tolerations=tuple(_defaulted(each) for each in wanted.tolerations),
+        tolerations=tuple(map(_defaulted, wanted.tolerations)),
         capacity=wanted.capacity.requests if wanted.capacity is not None else {},
         derived={each.name: each.expression for each in wanted.derived_attributes},
     )
 
 
 def _amount(
-    who: str, wanted: ExactDeviceRequest | DeviceSubRequest
+    wanted: ExactDeviceRequest | DeviceSubRequest,
 ) -> tuple[Literal["ExactCount", "All"], int]:
     match wanted.allocation_mode:
         case "" | "ExactCount" if wanted.count < 0:
-            raise Mistake(f"{who}: count {wanted.count} must be greater than zero")
+            raise Mistake(f"count {wanted.count} must be greater than zero")
         case "" | "ExactCount":
             return "ExactCount", wanted.count or 1
         case "All":
             return "All", 0
         case unknown:
-            raise Mistake(f"{who}: unsupported count mode {unknown}")
+            raise Mistake(f"unsupported count mode {unknown}")
 
 
 def _defaulted(toleration: DeviceToleration) -> DeviceToleration:
@@ -215,20 +214,19 @@ def _defaulted(toleration: DeviceToleration) -> DeviceToleration:
     return msgspec.structs.replace(toleration, operator="Equal")
 
 
-def _class_conditions(
-    who: str, name: str, classes: Mapping[str, DeviceClass]
-) -> tuple[Condition, ...]:
+def _class(name: str, classes: Mapping[str, DeviceClass]) -> DeviceClass:
     if not name:
-        raise Mistake(f"{who}: has no device class name")
+        raise Mistake("has no device class name")
     if name not in classes:
         raise Mistake(
-            f"{who}: could not retrieve device class {name}",
+            f"could not retrieve device class {name}",
             remedy=f"create it, or use one of {', '.join(sorted(classes))}" if classes else "",
         )
-    return _conditions(f"class {name}", classes[name].spec.selectors)
+    return classes[name]
 
 
-def _conditions(owner: str, selectors: Iterable[DeviceSelector]) -> tuple[Condition, ...]:
+def _conditions(kind: str, name: str, selectors: Iterable[DeviceSelector]) -> tuple[Condition, ...]:
+    owner = f"{kind} {name}"
     conditions = []
     for index, selector in enumerate(selectors):
         if selector.cel is None:

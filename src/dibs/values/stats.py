@@ -6,7 +6,7 @@ owner. What is remembered, and when it is stale, is the owner's to say.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class Stats(NamedTuple):
-    """`kept` entries of at most `bound` are there now; `dropped` ones had to make room."""
+    """Entries of a weight of `kept`, of at most `bound`, are there; `dropped` ones made room."""
 
     name: str
     hits: int
@@ -34,19 +34,25 @@ class Stats(NamedTuple):
         return f"{text}, {self.kept} of at most {self.bound} kept{dropped}"
 
 
-class Kept(Generic[Key, Value]):
-    """A dictionary of at most `bound` entries: a new one takes the place of the oldest.
+def _one(_: object) -> int:
+    return 1
 
-    Counts what was known and what wasn't. No value may be None: that says "not known".
+
+class Kept(Generic[Key, Value]):
+    """A dictionary that weighs at most `bound`: for a new entry the oldest ones go.
+
+    An entry weighs 1, or what `weigh` says of its value. Counts what was known and what wasn't. No
+    value may be None: that says "not known".
     """
 
-    __slots__ = ("bound", "dropped", "hits", "misses", "name", "of")
+    __slots__ = ("bound", "dropped", "hits", "misses", "name", "of", "weigh", "weight")
 
-    def __init__(self, name: str, bound: int) -> None:
+    def __init__(self, name: str, bound: int, weigh: Callable[[Value], int] = _one) -> None:
         self.name = name
         self.bound = bound
+        self.weigh = weigh
         self.of: dict[Key, Value] = {}
-        self.hits = self.misses = self.dropped = 0
+        self.weight = self.hits = self.misses = self.dropped = 0
 
     def get(self, key: Key) -> Value | None:
         """What is known under the key, None when nothing is."""
@@ -58,14 +64,17 @@ class Kept(Generic[Key, Value]):
         return found
 
     def put(self, key: Key, value: Value) -> Value:
-        """Remember the value, and return it."""
-        of = self.of
-        if len(of) >= self.bound and key not in of:
-            del of[next(iter(of))]
+        """Remember the value, and return it. One that is too heavy alone is kept till the next."""
+        of, weigh = self.of, self.weigh
+        if key in of:
+            self.weight -= weigh(of.pop(key))
+        self.weight += weigh(value)
+        while of and self.weight > self.bound:
+            self.weight -= weigh(of.pop(next(iter(of))))
             self.dropped += 1
         of[key] = value
         return value
 
     @property
     def stats(self) -> Stats:
-        return Stats(self.name, self.hits, self.misses, len(self.of), self.bound, self.dropped)
+        return Stats(self.name, self.hits, self.misses, self.weight, self.bound, self.dropped)

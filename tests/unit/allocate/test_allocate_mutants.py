@@ -23,6 +23,7 @@ from dibs.allocate.draft import Draft
 from dibs.allocate.problem import Problem
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import Answers
+from dibs.allocate.shelf import Shelf
 from dibs.allocate.spare import Allowance, Spare
 from dibs.cli import conform
 from dibs.cli.conform import Question
@@ -122,7 +123,7 @@ def test_without_a_kind_of_constraint_some_case_is_decided_otherwise(kind: str) 
             ask: tuple(rule for rule in numbered if rule[1].kind != kind)
             for ask, numbered in posed.rules.items()
         }
-        return replace(posed, rules=rules)
+        return msgspec.structs.replace(posed, rules=rules)
 
     assert any(decided(each, change=without) != decided(each) for each in CASES)
 
@@ -144,9 +145,7 @@ def decided(
         return str(mistake)
     if draft is None:
         return [
-            (no.device, no.reason.text)
-            for ask in explain.refusal(changed, ()).asks
-            for no in ask.noes
+            (no.device, no.reason.text) for ask in explain.refusal(changed).asks for no in ask.noes
         ]
     return picked(draft)
 
@@ -156,12 +155,10 @@ def pose(asked: Asked, tests: Callable[[Checks], Checks]) -> Problem | PoolFault
     supply = Supply.of(question.slices, question.features)
     ledger = Ledger.of(question.allocated, question.features)
     wishes = asks.read(question.claims, question.classes, question.features)
-    pools = supply.pools(question.node)
-    by_id = {pool.id: pool for pool in pools}
-    scene = Scene(question.node, by_id, ledger, question.features, Answers(), asked.spare)
+    shelf = Shelf.of(supply.pools(question.node))
+    scene = Scene(question.node, shelf, ledger, question.features, Answers(), asked.spare)
     return problem.pose(
         wishes,
-        pools,
         scene,
         tests(checks.of(question.features)),
         is_strict=asked.is_strict,

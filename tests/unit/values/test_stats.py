@@ -26,3 +26,12 @@ def test_it_is_told_in_words() -> None:
         "selectors: 9 of 10 known (90%), 1 of at most 512 kept"
     )
     assert str(Stats("answers", 0, 0, 0, 8, 3)).endswith("(0%), 0 of at most 8 kept, 3 dropped")
+
+
+def test_a_heavy_entry_makes_several_go() -> None:
+    kept: Kept[int, str] = Kept("texts", 4, len)
+    for number, text in enumerate(("a", "bb", "ccc", "dddddd")):
+        kept.put(number, text)
+    assert list(kept.of.values()) == ["dddddd"]
+    kept.put(9, "e")
+    assert kept.stats == Stats("texts", 0, 0, kept=1, bound=4, dropped=4)

@@ -1,0 +1,160 @@
+"""What a node's pools offer, laid out for the search: devices in order, and who draws on what.
+
+A shelf follows from pools alone, and pools never change: so it is made once for each set of pools
+and kept in `Answers`, under these pools. What is taken and what is wanted come later.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from dibs.allocate import places
+from dibs.allocate.places import Places
+from dibs.supply.identity import (
+    NO_GROUPS,
+    CounterId,
+    CounterSetId,
+    DeviceId,
+    Groups,
+    PoolId,
+)
+from dibs.supply.pools import Candidate, Pool, PoolFault
+from dibs.values.quantity import Quantity
+
+# What some devices have, and some checks are about.
+Trait = Literal[
+    "shareable",
+    "tainted",
+    "drawing",
+    "metered",
+    "grouped",
+    "partition",
+    "binding",
+    "native",
+    "skipping",
+    "selective",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """`all` are the node's pools, `candidates` the devices of the usable ones, in their order."""
+
+    all: tuple[Pool, ...]
+    candidates: tuple[Candidate, ...]
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @classmethod
+    def of(cls, pools: Sequence[Pool]) -> Shelf:
+        return cls(tuple(pools), tuple(each for pool in _usable(pools) for each in pool.candidates))
+
+    def translated(self, places_: Places, other: Shelf) -> Places:
+        """A set of another shelf's places as one of this shelf's, where devices are the same."""
+        inside = {other.candidates[place].id for place in places.each(places_)}
+        return places.where(each.id in inside for each in self.candidates)
+
+    @cached_property
+    def pools(self) -> Mapping[PoolId, Pool]:
+        return {pool.id: pool for pool in self.all}
+
+    @cached_property
+    def faults(self) -> tuple[PoolFault, ...]:
+        return tuple(pool.fault for pool in self.all if pool.fault is not None)
+
+    @cached_property
+    def usable(self) -> Sequence[Pool]:
+        """The pools whose devices count; mode All must see all of them whole."""
+        return _usable(self.all)
+
+    @cached_property
+    def traits(self) -> frozenset[Trait]:
+        """What is there at all: most shelves have none of them."""
+        return frozenset(trait for each in self.candidates for trait in _traits(each))
+
+    @cached_property
+    def grouped(self) -> frozenset[PoolId]:
+        """The pools of which some device declares a compatibility group (KEP-5963)."""
+        return frozenset(
+            pool.id
+            for pool in self.all
+            for each in (*pool.candidates, *pool.elsewhere)
+            for _, groups in each.groups
+            if groups != NO_GROUPS
+        )
+
+    @cached_property
+    def everything(self) -> Places:
+        return places.full(len(self.candidates))
+
+    @cached_property
+    def shareable(self) -> Places:
+        return places.where(each.is_shareable for each in self.candidates)
+
+    @cached_property
+    def users(self) -> Mapping[CounterId, Mapping[Quantity, Places]]:
+        """Which devices draw how much from a counter."""
+        users: dict[CounterId, dict[Quantity, Places]] = defaultdict(lambda: defaultdict(int))
+        for place, candidate in enumerate(self.candidates):
+            for counter, amount in candidate.draws:
+                users[counter][amount] |= 1 << place
+        return users
+
+    @cached_property
+    def members(self) -> Mapping[CounterSetId, Mapping[Groups, Places]]:
+        """Which devices use a counter set, by the groups with which they go there (KEP-5963)."""
+        members: dict[CounterSetId, dict[Groups, Places]] = defaultdict(lambda: defaultdict(int))
+        for place, candidate in enumerate(self.candidates):
+            for owner, groups in candidate.groups:
+                members[owner][groups] |= 1 << place
+        return members
+
+    def drawing(self, pool: PoolId) -> Mapping[str, Mapping[DeviceId, Candidate]]:
+        """The published devices of a pool, seen here or not, by the counter sets they draw from."""
+        return self._drawing[pool] if pool in self._drawing else self._drawing_of(pool)
+
+    @cached_property
+    def _drawing(self) -> dict[PoolId, Mapping[str, Mapping[DeviceId, Candidate]]]:
+        return {}
+
+    def _drawing_of(self, pool: PoolId) -> Mapping[str, Mapping[DeviceId, Candidate]]:
+        found: dict[str, dict[DeviceId, Candidate]] = defaultdict(dict)
+        known = self.pools[pool]
+        for candidate in (*known.candidates, *known.elsewhere):
+            for owner, _ in candidate.groups:
+                found[owner.name][candidate.id] = candidate
+        self._drawing[pool] = found
+        return found
+
+
+def _usable(pools: Iterable[Pool]) -> Sequence[Pool]:
+    return [pool for pool in pools if pool.fault is None or pool.fault.kind != "obsolete"]
+
+
+def _traits(candidate: Candidate) -> Iterator[Trait]:
+    if candidate.is_shareable:
+        yield "shareable"
+    if candidate.blocking:
+        yield "tainted"
+    if candidate.draws or candidate.meters:
+        yield "drawing"
+    if candidate.meters:
+        yield "metered"
+    if candidate.groups:
+        yield "grouped"
+    device, spec = candidate.device, candidate.slice.spec
+    if device.consumes_counters:
+        yield "partition"
+    if device.binding_conditions:
+        yield "binding"
+    if device.node_allocatable_resources:
+        yield "native"
+    if spec.skip_node_operations:
+        yield "skipping"
+    if spec.per_device_node_selection:
+        yield "selective"
