@@ -1,0 +1,192 @@
+"""The certificate authority of one data folder: made at first start, kept with its key in it.
+
+It signs the server's own certificate, and client certificates whose common name is the user and
+whose organizations are the groups, as Kubernetes reads them. Who may have one is not decided
+here: whoever can read the folder can sign. Source: RFC 5280; kubeadm's files (ca.crt, ca.key).
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from dibs.api.access import secrets
+from dibs.values.mistake import Mistake
+
+# Two names: a certificate that is signed by its own name looks as if it had signed itself.
+NAME = "dibs-ca"
+SERVER = "dibs"
+YEARS = 10
+# Clocks of clients may be behind by so much.
+SKEW = datetime.timedelta(minutes=5)
+ONE_YEAR = datetime.timedelta(days=365)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its private key, both PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """`certificate` is what clients trust; `key` never leaves this value and its file."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def pem(self) -> bytes:
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+    def for_server(self, hosts: Iterable[str], now: datetime.datetime) -> Pair:
+        """Sign a certificate for names and addresses (`hosts`), good for a year."""
+        names = [_general_name(host) for host in dict.fromkeys(hosts)]
+        extension = x509.SubjectAlternativeName(names)
+        usage = ExtendedKeyUsageOID.SERVER_AUTH
+        return self._signed(_subject(SERVER), now, ONE_YEAR, usage, extension)
+
+    def for_client(
+        self,
+        user: str,
+        groups: Sequence[str],
+        now: datetime.datetime,
+        lifetime: datetime.timedelta = ONE_YEAR,
+    ) -> Pair:
+        """Sign a certificate for a user with these groups. Raises Mistake for what fits in none."""
+        if not user or any(len(each) > 64 for each in (user, *groups)):
+            raise Mistake(
+                f"user {user!r} with groups {', '.join(groups)}: names have 1 to 64 characters",
+                remedy="choose shorter names",
+            )
+        return self._signed(_subject(user, groups), now, lifetime, ExtendedKeyUsageOID.CLIENT_AUTH)
+
+    def _signed(
+        self,
+        subject: x509.Name,
+        now: datetime.datetime,
+        lifetime: datetime.timedelta,
+        usage: x509.ObjectIdentifier,
+        *extensions: x509.ExtensionType,
+    ) -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self.certificate.subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - SKEW)
+            # What is signed doesn't outlive who signed it.
+            .not_valid_after(min(now + lifetime, self.certificate.not_valid_after_utc))
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
+                critical=False,
+            )
+        )
+        for extension in extensions:
+            builder = builder.add_extension(extension, critical=False)
+        signed = builder.sign(self.key, hashes.SHA256())
+        return Pair(signed.public_bytes(serialization.Encoding.PEM), _pem(key))
+
+
+def in_folder(folder: Path, now: datetime.datetime) -> Authority:
+    """Open the authority of a folder, or make one. Raises Mistake for files that are not ours."""
+    certificate, key = folder / "ca.crt", folder / "ca.key"
+    if certificate.exists() != key.exists():
+        missing, there = (certificate, key) if key.exists() else (key, certificate)
+        raise Mistake(
+            f"{missing} is missing beside {there.name}",
+            path=str(folder),
+            remedy="restore it; or remove the other too, then every kubeconfig must be made anew",
+        )
+    if not key.exists():
+        made = _new(now)
+        # The key first: a certificate alone would look like a lost key after a crash in between.
+        secrets.write(key, _pem(made.key))
+        secrets.write(certificate, made.pem)
+        return made
+    return _read(certificate, key)
+
+
+def _read(certificate: Path, key: Path) -> Authority:
+    try:
+        private = serialization.load_pem_private_key(secrets.read(key), password=None)
+        public = x509.load_pem_x509_certificate(certificate.read_bytes())
+    except ValueError as fault:
+        raise Mistake(
+            f"the certificate authority can't be read: {fault}",
+            path=str(certificate.parent),
+            remedy="restore ca.crt and ca.key, or remove both",
+        ) from fault
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or (
+        private.public_key() != public.public_key()
+    ):
+        raise Mistake(
+            "ca.key is not the key of ca.crt",
+            path=str(certificate.parent),
+            remedy="restore the two that belong together, or remove both",
+        )
+    return Authority(public, private)
+
+
+def _new(now: datetime.datetime) -> Authority:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _subject(NAME)
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SKEW)
+        .not_valid_after(now + YEARS * ONE_YEAR)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Authority(certificate, key)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+def _subject(user: str, groups: Iterable[str] = ()) -> x509.Name:
+    names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)

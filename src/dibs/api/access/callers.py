@@ -1,0 +1,66 @@
+"""What a connection shows → who it is. Wrong credentials are nobody's; none at all are anonymous.
+
+A client certificate has been verified against our authority by TLS already; its common name is
+the user, its organizations are the groups. A bearer token names a service account, which must
+still be there. Source: Kubernetes authentication (X.509 client certificates, service accounts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from dibs.api.access import roles
+from dibs.api.access.roles import AUTHENTICATED
+from dibs.api.access.tokens import Signer, Subject
+from dibs.api.calls import Caller
+from dibs.api.gate import Credentials
+
+ANONYMOUS = Caller()
+ACCOUNTS = "system:serviceaccounts"
+NODE_NAME = "authentication.kubernetes.io/node-name"
+
+# Says whether a service account with this uid is there.
+IsThere = Callable[[Subject], bool]
+
+
+def caller(
+    credentials: Credentials, signer: Signer, is_there: IsThere, now: float
+) -> Caller | None:
+    """Return the caller, None when what is shown is wrong or over (401)."""
+    if credentials.authorization:
+        return _of_token(credentials.authorization, signer, is_there, now)
+    if credentials.certificate is not None:
+        return _of_certificate(credentials.certificate, now)
+    return ANONYMOUS
+
+
+def _of_token(header: str, signer: Signer, is_there: IsThere, now: float) -> Caller | None:
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    subject = signer.read(token.strip(), now)
+    if subject is None or not is_there(subject):
+        return None
+    groups = (ACCOUNTS, f"{ACCOUNTS}:{subject.namespace}", AUTHENTICATED)
+    name = f"system:serviceaccount:{subject.namespace}:{subject.name}"
+    return Caller(name, groups, subject.uid)
+
+
+def _of_certificate(der: bytes, now: float) -> Caller | None:
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    except ValueError:
+        return None
+    # TLS looked at its dates when the connection was made; a connection may outlive them.
+    if not names or now >= certificate.not_valid_after_utc.timestamp():
+        return None
+    name, said = str(names[0].value), tuple(str(group.value) for group in groups)
+    # Drivers run under their node's name: what they report of devices is of that node (KEP-4817).
+    node = roles.node_of(Caller(name, said))
+    extra = {NODE_NAME: (node,)} if node else {}
+    return Caller(name, (*said, AUTHENTICATED), extra=extra)

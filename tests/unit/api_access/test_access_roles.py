@@ -1,0 +1,188 @@
+"""Who may do what: by role, and for nodes object by object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dibs.api import kinds
+from dibs.api.access import nodes, roles
+from dibs.api.calls import Asked, Caller
+
+RESOURCE = "resource.k8s.io"
+IN = "system:authenticated"
+ADMIN = Caller("root", ("dibs:admin", IN))
+VIEWER = Caller("eve", ("dibs:viewer", IN))
+USER = Caller("ada", ("dibs:user:team-a", IN))
+ROBOT = Caller("system:serviceaccount:team-a:r", ("system:serviceaccounts:team-a", IN))
+NODE = Caller("system:node:node-a", ("system:nodes", IN))
+NOBODY = Caller()
+STRANGER = Caller("joe", (IN,))
+
+
+def asked(verb: str, what: str, namespace: str = "", name: str = "x") -> Asked:
+    resource, _, subresource = what.partition("/")
+    group = next((each.group for each in kinds.RESOURCES if each.plural == resource), "")
+    return Asked(verb, group, resource, subresource, namespace, name)
+
+
+ALLOWED = [
+    (ADMIN, asked("delete", "nodes")),
+    (ADMIN, asked("create", "pods/binding", "any")),
+    (VIEWER, asked("list", "pods")),
+    (VIEWER, asked("watch", "resourceclaims", "team-b")),
+    (USER, asked("create", "resourceclaims", "team-a")),
+    (USER, asked("delete", "pods", "team-a")),
+    (USER, asked("list", "resourceslices")),
+    (USER, asked("get", "nodes")),
+    (USER, asked("get", "namespaces", "", "team-a")),
+    (USER, asked("get", "resourcequotas", "team-a")),
+    (USER, asked("create", "serviceaccounts/token", "team-a")),
+    (ROBOT, asked("create", "pods", "team-a")),
+    (NODE, asked("patch", "pods/status", "team-a")),
+    (NODE, asked("create", "resourceslices")),
+    (NODE, asked("get", "resourceclaims", "team-b")),
+    (STRANGER, asked("create", "selfsubjectaccessreviews")),
+    (STRANGER, Asked("get", path="/apis/resource.k8s.io/v1")),
+    (NOBODY, Asked("get", path="/livez")),
+]
+FORBIDDEN = [
+    (VIEWER, asked("get", "secrets", "team-a")),
+    (VIEWER, asked("delete", "pods", "team-a")),
+    (VIEWER, asked("create", "serviceaccounts/token", "team-a")),
+    (USER, asked("list", "pods")),
+    (USER, asked("list", "pods", "team-b")),
+    (USER, asked("get", "secrets", "team-b")),
+    (USER, asked("patch", "namespaces", "", "team-a")),
+    (USER, asked("create", "resourceslices")),
+    (USER, asked("create", "deviceclasses")),
+    (USER, asked("update", "resourcequotas", "team-a")),
+    (USER, asked("create", "pods/binding", "team-a")),
+    (USER, asked("update", "pods/status", "team-a")),
+    (USER, asked("update", "resourceclaims/status", "team-a")),
+    (USER, asked("update", "resourceclaims/binding")),
+    (ROBOT, asked("list", "pods", "team-b")),
+    (NODE, asked("create", "pods", "team-a")),
+    (NODE, asked("update", "pods", "team-a")),
+    (NODE, asked("get", "secrets", "team-a")),
+    (NODE, asked("create", "pods/binding", "team-a")),
+    (NODE, asked("update", "resourceclaims/binding")),
+    (NODE, asked("arbitrary-node:update", "resourceclaims/driver", "team-a")),
+    (Caller("node-a", ("system:nodes", IN)), asked("create", "resourceslices")),
+    (STRANGER, asked("list", "pods", "default")),
+    (STRANGER, asked("create", "subjectaccessreviews")),
+    (NOBODY, Asked("get", path="/api")),
+    (NOBODY, Asked("get", path="/livezzz")),
+    (NOBODY, asked("create", "selfsubjectaccessreviews")),
+]
+
+
+@pytest.mark.parametrize(("caller", "wanted"), ALLOWED)
+def test_allowed(caller: Caller, wanted: Asked) -> None:
+    assert roles.refusal(caller, wanted) is None
+
+
+@pytest.mark.parametrize(("caller", "wanted"), FORBIDDEN)
+def test_forbidden(caller: Caller, wanted: Asked) -> None:
+    assert roles.refusal(caller, wanted) is not None
+
+
+def test_nobody_but_an_admin_may_write_what_is_of_no_namespace() -> None:
+    for resource in kinds.RESOURCES:
+        if resource.namespaced or not resource.is_kept:
+            continue
+        for caller in (VIEWER, USER, ROBOT, STRANGER, NOBODY):
+            for verb in ("create", "update", "patch", "delete", "deletecollection"):
+                wanted = Asked(verb, resource.group, resource.plural, name="x")
+                assert roles.refusal(caller, wanted) is not None, (caller.name, wanted)
+
+
+def test_a_namespace_that_only_begins_alike_is_another() -> None:
+    assert roles.refusal(USER, asked("create", "pods", "team-ab")) is not None
+    both = Caller("ada", ("dibs:user:", IN))
+    assert roles.refusal(both, asked("list", "pods")) is not None
+
+
+def test_a_refusal_says_who_what_and_where() -> None:
+    told = roles.refusal(USER, asked("list", "pods", "team-b"))
+    assert told == (
+        'User "ada" cannot list resource "pods" in API group "" in the namespace "team-b"'
+    )
+    told = roles.refusal(USER, asked("create", "deviceclasses"))
+    assert told == (
+        'User "ada" cannot create resource "deviceclasses" in API group "resource.k8s.io" at the '
+        "cluster scope"
+    )
+
+
+# --- nodes, object by object ---------------------------------------------------------------------
+
+
+def slice_on(node: str | None) -> dict[str, Any]:
+    return {"metadata": {"name": "s"}, "spec": {"nodeName": node} if node else {"allNodes": True}}
+
+
+def pod_on(node: str) -> dict[str, Any]:
+    return {"metadata": {"name": "p"}, "spec": {"nodeName": node}}
+
+
+def node_named(name: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **spec.pop("metadata", {})}, "spec": spec}
+
+
+SLICES = asked("update", "resourceslices")
+PODS = asked("patch", "pods/status", "team-a")
+NODES = asked("update", "nodes")
+CLAIMS = asked("update", "resourceclaims/status", "team-a")
+LEASES = asked("update", "leases", "kube-node-lease", "node-a")
+GPU = {"driver": "gpu.example.com", "pool": "node-a", "device": "gpu-0"}
+HELD = {"status": {"allocation": {"devices": {"results": [GPU]}}, "devices": []}}
+TAINT = {"key": "k", "effect": "NoSchedule"}
+
+OWN = [
+    (SLICES, None, slice_on("node-a")),
+    (SLICES, slice_on("node-a"), slice_on("node-a")),
+    (SLICES, slice_on("node-a"), None),
+    (PODS, pod_on("node-a"), pod_on("node-a")),
+    (NODES, node_named("node-a"), node_named("node-a", podCIDR="x")),
+    (NODES, None, node_named("node-a", taints=[TAINT])),
+    (CLAIMS, HELD, {"status": {**HELD["status"], "devices": [GPU]}}),
+    (LEASES, None, node_named("node-a")),
+]
+NOT_OWN = [
+    (SLICES, None, slice_on("node-b")),
+    (SLICES, None, slice_on(None)),
+    (SLICES, slice_on("node-b"), slice_on("node-a")),
+    (SLICES, slice_on("node-b"), None),
+    (PODS, pod_on("node-b"), pod_on("node-b")),
+    (PODS, {"metadata": {}, "spec": {}}, pod_on("node-a")),
+    (NODES, node_named("node-b"), node_named("node-b")),
+    (NODES, None, node_named("node-b")),
+    (NODES, node_named("node-a", taints=[TAINT]), node_named("node-a")),
+    (
+        NODES,
+        node_named("node-a"),
+        node_named("node-a", metadata={"labels": {f"{nodes.VOUCHED}zone": "trusted"}}),
+    ),
+    (
+        NODES,
+        None,
+        node_named("node-a", metadata={"labels": {f"{nodes.VOUCHED}zone": "trusted"}}),
+    ),
+    (CLAIMS, HELD, {"status": {}}),
+    (CLAIMS, {"status": {}}, HELD),
+    (LEASES, None, node_named("node-b")),
+    (asked("update", "leases", "team-a", "node-a"), None, node_named("node-a")),
+]
+
+
+@pytest.mark.parametrize(("wanted", "before", "after"), OWN)
+def test_a_node_writes_its_own(wanted: Asked, before: Any, after: Any) -> None:
+    assert nodes.objection(NODE, wanted, before, after) is None
+
+
+@pytest.mark.parametrize(("wanted", "before", "after"), NOT_OWN)
+def test_a_node_writes_nothing_else(wanted: Asked, before: Any, after: Any) -> None:
+    assert "node 'node-a'" in (nodes.objection(NODE, wanted, before, after) or "")
+    assert nodes.objection(ADMIN, wanted, before, after) is None
