@@ -44,7 +44,10 @@ class TooNew(Exception):
 
 
 class NotWritten(Exception):
-    """The disk did not take it. Nothing of the transaction is there, and the store goes on."""
+    """The disk did not take it. Nothing of the transaction is there, and the store goes on.
+
+    Only if the process ends before the disk takes anything again may all of it be there after all.
+    """
 
 
 class Closed(Exception):

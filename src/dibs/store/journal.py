@@ -8,6 +8,7 @@ then claim success), and it was called not written, so it is taken out.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import sys
@@ -91,6 +92,9 @@ class SqliteJournal:
             self._last = events[-1].revision
 
     def close(self) -> None:
+        # A failure may have left something to be taken out; a disk that refuses that keeps it.
+        with contextlib.suppress(sqlite3.Error):
+            self._again()
         self._give_up()
         self._lock.release()
 
@@ -151,8 +155,8 @@ def _make(path: Path) -> None:
             remedy=f"put it back, or move {log.name} away to start empty",
         )
     new = path.with_name(f"{path.name}.new")
-    for left_over in (new, path.with_name(f"{new.name}-journal")):
-        left_over.unlink(missing_ok=True)
+    for suffix in ("", "-journal", "-wal"):
+        path.with_name(new.name + suffix).unlink(missing_ok=True)
     # SQLite gives its other files the permissions of this one.
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     connection = sqlite3.connect(new, isolation_level=None)
@@ -160,6 +164,8 @@ def _make(path: Path) -> None:
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         connection.execute("PRAGMA synchronous = FULL")
         schema.upgrade(connection)
+        # Kept in the file, which so never needs another journal than its log.
+        connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
     new.rename(path)
