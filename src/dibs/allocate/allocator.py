@@ -133,7 +133,7 @@ def _pose(
 ) -> Problem | PoolFault:
     tests = checks.of(scene.features)
     return problem.pose(
-        wishes, scene, tests, is_strict=options.strict, order=options.order, places=places
+        wishes, scene, tests, is_strict=options.strict, order=options.order, known=places
     )
 
 

@@ -17,10 +17,12 @@ from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
 from dibs.allocate.scene import Scene
+from dibs.allocate.selecting import UNSELECTED
 from dibs.allocate.shelf import Trait
 from dibs.request.asks import Ask, Constraint
 from dibs.supply import pools, taints
 from dibs.supply.features import Features
+from dibs.supply.ledger import NOTHING
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
 
@@ -30,7 +32,8 @@ SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
 Standing = Callable[[Ask, Candidate, Scene], Reason | None]
 Running = Callable[[Ask, Candidate, Draft, Scene], Reason | None]
 
-# Said of every partition of a busy card in every attempt: only `drawn_out` has more words.
+# Said of most devices in most attempts, and rarely read: `in_full` has more words for them.
+HELD = Reason("held", "another claim has it")
 USED_UP = Reason("counter", "a counter is used up")
 
 
@@ -124,19 +127,9 @@ def first_running(
 def free(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     """Another claim has it. A device shared out stays so after it stopped being shareable."""
     holding = scene.ledger.held(candidate.id)
-    if ask.is_admin or holding.is_free:
+    if holding is NOTHING or ask.is_admin:
         return None
-    if holding.whole:
-        holder = holding.whole[0]
-        if len(holding.whole) == 1:
-            return Reason("held", f"allocated to {holder.claim}", holder)
-        # A fault of somebody else's, and who looks for it needs all names.
-        claims = dict.fromkeys(each.claim for each in holding.whole)
-        return Reason("held", f"allocated to {' and to '.join(claims)}", holder)
-    if not candidate.is_shareable:
-        holder = holding.shares[0]
-        return Reason("held", f"a share is allocated to {holder.claim}", holder)
-    return None
+    return HELD if holding.whole or (holding.shares and not candidate.is_shareable) else None
 
 
 def bindable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -258,17 +251,6 @@ def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     return USED_UP if counters.shortage(draws, scene.left(candidate.pool), {}) else None
 
 
-def drawn_out(ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
-    """USED_UP in full: how much is left, who draws how much, what overlaps the device."""
-    draws = _standing_draws(candidate, scene, scene.metered(ask, candidate)[0])
-    left, by = scene.left(candidate.pool), scene.drawings(candidate.pool)
-    short = counters.shortage(draws, left, {})
-    if short is None:
-        return USED_UP
-    inside = overlaps.found(candidate.draws, scene.shelf.pools[candidate.pool], by)
-    return Reason("counter", overlaps.told(short, left, by, inside), overlaps=inside)
-
-
 def _standing_draws(candidate: Candidate, scene: Scene, metered: Draws) -> Draws:
     """What a first pick draws; of a device that is shared already only what is by capacity."""
     if scene.ledger.held(candidate.id).shares:
@@ -301,6 +283,40 @@ def supplied_alone(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | Non
     return Reason(
         "node-resource", f"draws {wanted[name]} of {name}, {scene.spare.allowances[name]}"
     )
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def in_full(against: Reason, ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
+    """The reason with all that is to be said of it: who holds, what is wanted, what is left."""
+    if against is HELD:
+        return held_by(candidate, scene)
+    if against is UNSELECTED:
+        return Reason("selector", scene.answers.explain(ask, candidate))
+    return drawn_out(ask, candidate, scene) if against is USED_UP else against
+
+
+def held_by(candidate: Candidate, scene: Scene) -> Reason:
+    """HELD in full."""
+    holding = scene.ledger.held(candidate.id)
+    holder = holding.holders[0]
+    if not holding.whole:
+        return Reason("held", f"a share is allocated to {holder.claim}", holder)
+    # More than one is a fault of somebody else's, and who looks for it needs all names.
+    claims = dict.fromkeys(each.claim for each in holding.whole)
+    return Reason("held", f"allocated to {' and to '.join(claims)}", holder)
+
+
+def drawn_out(ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
+    """USED_UP in full: how much is left, who draws how much, what overlaps the device."""
+    draws = _standing_draws(candidate, scene, scene.metered(ask, candidate)[0])
+    left, by = scene.left(candidate.pool), scene.drawings(candidate.pool)
+    short = counters.shortage(draws, left, {})
+    if short is None:
+        return USED_UP
+    inside = overlaps.found(candidate.draws, scene.shelf.pools[candidate.pool], by)
+    return Reason("counter", overlaps.told(short, left, by, inside), overlaps=inside)
 
 
 # --- running -------------------------------------------------------------------------------------

@@ -67,12 +67,7 @@ def _against(problem: Problem, ask: Ask, place: int) -> Reason | None:
         unwanted = checks.selected(ask, candidate, problem.scene)
         if unwanted is not None and unwanted.code == "selector":
             against = unwanted
-    if against is checks.USED_UP:
-        return checks.drawn_out(ask, candidate, problem.scene)
-    if against.code == "selector":
-        phrase = problem.scene.answers.explain(ask, candidate)
-        return replace(against, text=phrase) if phrase else against
-    return against
+    return checks.in_full(against, ask, candidate, problem.scene)
 
 
 def _constraint_notes(problem: Problem, ask: Ask, fitting: list[int], wanted: int) -> Iterable[str]:

@@ -6,11 +6,11 @@ no node could satisfy is refused. Verdicts are worked out when first asked for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from dibs.allocate import checks, orders
+from dibs.allocate import checks, orders, places
 from dibs.allocate.checks import Checks
 from dibs.allocate.draft import Draft
 from dibs.allocate.orders import Order
@@ -23,7 +23,19 @@ from dibs.supply.pools import Candidate, PoolFault
 from dibs.values.mistake import Mistake
 
 Rules = tuple[tuple[int, Constraint], ...]
-Verdicts = dict[int, Reason | None]
+
+
+class Verdicts:
+    """What is known of devices for asks that judge alike: by place, why they can't be had.
+
+    The places before `refused_below` all can't.
+    """
+
+    __slots__ = ("known", "refused_below")
+
+    def __init__(self) -> None:
+        self.known: dict[int, Reason | None] = {}
+        self.refused_below = 0
 
 
 class Slot(msgspec.Struct, frozen=True, eq=False):
@@ -67,35 +79,39 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
 
     def verdict(self, ask: Ask, place: int) -> Reason | None:
         """Why the ask can't have this device, whatever else is picked."""
-        known = self.verdicts[ask]
-        if place in known:
-            return known[place]
+        table = self.verdicts[ask]
+        if place in table.known:
+            return table.known[place]
         candidate, scene = self.candidates[place], self.scene
         against = None
         for test in self.tests.standing:
             if against := test(ask, candidate, scene):
+                if place == table.refused_below:
+                    table.refused_below += 1
                 break
-        known[place] = against
+        table.known[place] = against
         return against
+
+    def untaken(self, ask: Ask, draft: Draft) -> Iterator[int]:
+        """Places at which the ask may find a device, in order; without those it can't have."""
+        open_ = self.allowed[ask] if ask.is_admin else self.allowed[ask] & ~draft.taken
+        return places.each(open_, max(draft.start, self.verdicts[ask].refused_below))
 
     def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
         """Why the ask can't have this device now. Raises Mistake for what is fatal."""
         candidate, scene, tests = self.candidates[place], self.scene, self.tests
         if self.is_strict and ask.mode == "All" and self.rules[ask]:
             self._raise_if_contradicted(ask, candidate, draft)
+        against = None
+        if draft.uses:
+            against = checks.first_running(tests.first, ask, candidate, draft, scene)
         against = (
-            (
-                checks.first_running(tests.first, ask, candidate, draft, scene)
-                if draft.uses
-                else None
-            )
+            against
             or self.verdict(ask, place)
-            or (tests.running and checks.first_running(tests.running, ask, candidate, draft, scene))
+            or checks.first_running(tests.running, ask, candidate, draft, scene)
             or self.violation(ask, candidate, draft)
         )
-        if against is None:
-            return None
-        if self.is_strict:
+        if against is not None and self.is_strict:
             _raise_if_fatal(ask, candidate, against)
         return against
 
@@ -128,11 +144,11 @@ def pose(
     *,
     is_strict: bool,
     order: Order,
-    places: Callable[[Ask], Places] | None = None,
+    known: Callable[[Ask], Places] | None = None,
 ) -> Problem | PoolFault:
     """Put the question, or name the pool because of which mode All can't be answered.
 
-    `places` is the allocator's. Raises Mistake for what is fatal, such as more devices than a claim
+    `known` are the allocator's `places`. Raises Mistake for what is fatal, such as more devices than a claim
     may have.
     """
     shelf = scene.shelf
@@ -166,7 +182,7 @@ def pose(
         needs,
         lists,
         _rules(wishes),
-        _allowed(asks, places, shelf, scene.shelf),
+        _allowed(asks, known, shelf, scene.shelf),
         _verdicts(asks, scene),
         tests,
         is_strict,
@@ -174,13 +190,13 @@ def pose(
 
 
 def _allowed(
-    asks: Sequence[Ask], places: Callable[[Ask], Places] | None, published: Shelf, arranged: Shelf
+    asks: Sequence[Ask], known: Callable[[Ask], Places] | None, published: Shelf, arranged: Shelf
 ) -> Mapping[Ask, Places]:
-    """What `places` says, in the order in which devices are tried."""
+    """What is known, in the order in which devices are tried."""
     everything = published.everything
-    if places is None:
+    if known is None:
         return dict.fromkeys(asks, everything)
-    allowed = {ask: places(ask) & everything for ask in asks}
+    allowed = {ask: known(ask) & everything for ask in asks}
     if arranged is published:
         return allowed
     return {ask: arranged.translated(bits, published) for ask, bits in allowed.items()}
@@ -188,9 +204,9 @@ def _allowed(
 
 def _verdicts(asks: Sequence[Ask], scene: Scene) -> Mapping[Ask, Verdicts]:
     if len(asks) == 1:
-        return {asks[0]: {}}
+        return {asks[0]: Verdicts()}
     tables: dict[Hashable, Verdicts] = {}
-    return {ask: tables.setdefault(_judgement(ask, scene), {}) for ask in asks}
+    return {ask: tables.setdefault(_judgement(ask, scene), Verdicts()) for ask in asks}
 
 
 def _judgement(ask: Ask, scene: Scene) -> Hashable:

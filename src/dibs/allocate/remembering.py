@@ -22,6 +22,8 @@ def of(
     scene: Scene,
 ) -> tuple[tuple[Record, ...], ...]:
     """One tuple a claim, in order; empty for a claim none of whose devices draws."""
+    if "grouped" not in scene.shelf.traits:
+        return ((),) * len(wishes)
     return tuple(
         tuple(
             _record(pick, result.share_id, scene)

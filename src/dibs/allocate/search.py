@@ -34,7 +34,7 @@ def first_full(problem: Problem, budget: int) -> Found:
     """Search in at most `budget` steps. Raises Mistake for what is fatal."""
     # Most claims fit at the first try. That descent evaluates no selector that it needn't; only
     # when it gets stuck is every device judged for every ask, and looked at as a whole.
-    descent = explore(problem, None, budget, gives_up=True)
+    descent = descend(problem, budget)
     if descent.draft is not None or descent.is_cut:
         return descent
     if bounds.might_be_fatal(problem):
@@ -76,21 +76,27 @@ def _tails(problem: Problem) -> Iterator[Problem]:
             yield problem.only(problem.slots[number:])
 
 
-def explore(
-    problem: Problem, survey: Survey | None, budget: int, *, gives_up: bool = False
-) -> Found:
-    """Without a survey nothing is skipped; `gives_up` ends the search at the first dead end."""
+def descend(problem: Problem, budget: int) -> Found:
+    """Take the first thing that goes each time, and never go back."""
+    draft: Draft | None = Draft()
+    for steps in range(budget + 1):
+        if draft is None or _is_full(problem, draft):
+            return Found(draft, steps)
+        draft = next(successors(problem, draft, None), None)
+    return Found(None, budget + 1, is_cut=True)
+
+
+def explore(problem: Problem, survey: Survey | None, budget: int) -> Found:
+    """Without a survey nothing is skipped."""
     steps = 0
     dead_ends: set[object] = set()
     stack = [(Draft(), successors(problem, Draft(), survey))]
     while stack:
         draft, following = stack[-1]
-        if draft.is_between and len(draft.chosen) == len(problem.slots):
+        if _is_full(problem, draft):
             return Found(draft, steps)
         grown = next(following, None)
         if grown is None:
-            if gives_up:
-                return Found(None, steps)
             if survey and draft.is_between:
                 dead_ends.add(survey.likeness.outlook(draft))
             stack.pop()
@@ -109,6 +115,10 @@ def explore(
     return Found(None, steps)
 
 
+def _is_full(problem: Problem, draft: Draft) -> bool:
+    return draft.is_between and len(draft.chosen) == len(problem.slots)
+
+
 def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:
     """Yield the drafts that are one choice further, best first."""
     if draft.is_between:
@@ -121,9 +131,8 @@ def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterato
         if problem.objection(ask, place, draft) is None:
             yield from _unless_hopeless(taking(problem, draft, ask, place, survey), survey)
         return
-    places = range(draft.start, len(problem.candidates))
     equals_tried: set[object] = set()
-    for place in places if survey is None else survey.places(ask, draft):
+    for place in survey.places(ask, draft) if survey else problem.untaken(ask, draft):
         kind = survey.likeness.kind(place, draft) if survey else None
         # Of devices that are alike in everything that matters, the first stands for all.
         if kind in equals_tried:

@@ -29,6 +29,9 @@ MOST_EXPRESSIONS = 2_048
 MOST_SHELVED = 100_000
 MOST_CLAIMS = 1_024
 
+# Said of many devices and rarely read: `explain` has more words.
+UNSELECTED = Reason("selector", "a selector is false")
+
 Compiled = TypeVar("Compiled", Selector, Derivation)
 Answer = TypeVar("Answer", bool, DeviceAttribute)
 
@@ -85,7 +88,7 @@ class Answers:
             if answer is True:
                 continue
             if answer is False:
-                return Reason("selector", f"{condition} is false")
+                return UNSELECTED
             return self._failure(condition, candidate, answer)
         return None
 
@@ -108,12 +111,12 @@ class Answers:
         return known[seen]
 
     def explain(self, ask: Ask, candidate: Candidate) -> str:
-        """Why the first false selector is false; only asked for people."""
+        """UNSELECTED in full: why the first false selector is false."""
         for condition in ask.conditions:
             selector = self._learned(condition.expression).compiled
             if not isinstance(selector, str) and not self._answer(condition.expression, candidate):
-                return selector.explain(candidate)
-        return ""
+                return selector.explain(candidate) or f"{condition} is false"
+        return UNSELECTED.text
 
     def shelf(self, pools: tuple[Pool, ...]) -> Shelf:
         """The pools laid out for the search."""
