@@ -11,7 +11,9 @@ import random
 from hypothesis import strategies
 
 from dibs.model.kinds import KINDS, Known
-from dibs.testing import anything
+from dibs.testing import anything, tight
+from dibs.testing.question import Question
+from dibs.testing.tight import SMALL, Size
 from dibs.testing.worlds import World, drawn
 from dibs.testing.worlds.traits import Traits
 
@@ -23,6 +25,12 @@ def worlds(traits: Traits = frozenset()) -> strategies.SearchStrategy[World]:
     """Valid small worlds with these traits."""
     tapes = strategies.binary(min_size=_TAPE, max_size=_TAPE)
     return tapes.map(lambda tape: drawn(_Tape(tape), traits))
+
+
+def tight_questions(size: Size = SMALL) -> strategies.SearchStrategy[Question]:
+    """Questions in which devices are scarce; about half of them can't be satisfied."""
+    tapes = strategies.binary(min_size=_TAPE, max_size=_TAPE)
+    return tapes.map(lambda tape: tight.drawn(_Tape(tape), size))
 
 
 def objects() -> strategies.SearchStrategy[Known]:

@@ -60,171 +60,173 @@ class _Wish:
 
 def claims(chance: random.Random, size: Size, stock: Stock) -> tuple[ResourceClaim, ...]:
     """The Pod's claims, in order; each has a request at least."""
-    wishes = _wishes(chance, size, stock)
+    asker = _Asker(chance, size, stock)
+    wishes = asker.wishes()
     count = min(len(wishes), chance.choice((1, 1, 2, size.claims)))
     cuts = sorted(chance.sample(range(1, len(wishes)), count - 1))
     parts = [
         wishes[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(wishes)], strict=True)
     ]
-    return tuple(
-        _claim(chance, size, stock, f"claim-{index}", part) for index, part in enumerate(parts)
-    )
+    return tuple(asker.claim(f"claim-{index}", part) for index, part in enumerate(parts))
 
 
-def _wishes(chance: random.Random, size: Size, stock: Stock) -> list[_Wish]:
-    """At least one; the share of the supply that they come to is what makes the question tight."""
-    found: list[_Wish] = []
-    for kind, supply in stock.supply.items():
-        left = round(supply * chance.uniform(0.45, 1.1))
-        most = size.requests if kind == next(iter(stock.supply)) else 2
-        for _ in range(chance.randint(1, most)):
-            wish = _wish(chance, size, stock, kind)
-            if found and (wish.worth > left or len(found) == size.requests):
-                continue
-            left -= wish.worth
-            found.append(wish)
-            if chance.random() < 0.3 and wish.worth <= left and len(found) < size.requests:
-                # Requests that are alike are common, and have their own ways of being pruned.
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """What every choice of a question depends on."""
+
+    chance: random.Random
+    size: Size
+    stock: Stock
+
+    def wishes(self) -> list[_Wish]:
+        """At least one; how much of the supply they come to makes the question tight."""
+        chance = self.chance
+        found: list[_Wish] = []
+        for kind, supply in self.stock.supply.items():
+            left = round(supply * chance.uniform(0.5, 1.1))
+            most = self.size.requests if not found else 2
+            for _ in range(chance.randint(min(most, 3), most)):
+                wish = self.wish(kind)
+                if found and (wish.worth > left or len(found) == self.size.requests):
+                    continue
                 left -= wish.worth
                 found.append(wish)
-    chance.shuffle(found)
-    return found
+                if chance.random() < 0.3 and wish.worth <= left and len(found) < most:
+                    # Requests that are alike are common, and have their own ways of being pruned.
+                    left -= wish.worth
+                    found.append(wish)
+        chance.shuffle(found)
+        return found
 
+    def wish(self, kind: str) -> _Wish:
+        chance = self.chance
+        count = chance.choice((1, 1, 1, 2, 2, *range(1, self.size.most_count + 1)))
+        match kind:
+            case "parts":
+                return self._partition(count)
+            case "shared":
+                return self._share(min(count, 2))
+            case "network":
+                return _Wish(kind, "nic", (), min(count, 2), min(count, 2))
+        if chance.random() < 0.09:
+            return _Wish(kind, "gpu", self._selectors(1), 1, 2, all_devices=True)
+        device_class = chance.choice(("gpu", "gpu", "gpu", "even", "any"))
+        selectors = () if device_class == "any" else self._selectors(0.5)
+        return _Wish(kind, device_class, selectors, count, count)
 
-def _wish(chance: random.Random, size: Size, stock: Stock, kind: str) -> _Wish:
-    counts = (1, 1, 1, 2, 2, *range(1, size.most_count + 1))
-    count = chance.choice(counts)
-    if kind == "parts":
-        model = chance.choice(stock.models)
-        memory, _ = PROFILES.get(model, (1, 1))
-        picked: tuple[str, ...] = (f'{_GPU}.model == "{model}"',)
-        if chance.random() < 0.15:
-            memory, picked = 2, ()
-        return _Wish(kind, "gpu", picked, count, count * memory)
-    if kind == "shared":
+    def _partition(self, count: int) -> _Wish:
+        profiles = [model for model in self.stock.models if model in PROFILES]
+        model = self.chance.choice(profiles)
+        memory, _ = PROFILES[model]
+        if self.chance.random() < 0.15:
+            return _Wish("parts", "gpu", (), count, count * 2)
+        picked = f'{_GPU}.model == "{model}"'
+        count = min(count, self.stock.models[model])
+        return _Wish("parts", "gpu", (picked,), count, count * memory)
+
+    def _share(self, count: int) -> _Wish:
+        chance = self.chance
         amount = chance.choice((5, 10, 20, 30, 35, 50, 60))
         capacity = {"memory": str(amount)}
-        if chance.random() < 0.1:
+        if chance.random() < 0.3 and self.stock.capacities.get("cores", 0) > 1:
             capacity["cores"] = chance.choice(("500m", "1", "1500m", "2"))
-        if chance.random() < 0.1:
+        if chance.random() < 0.3 and self.stock.capacities.get("bandwidth"):
             capacity["bandwidth"] = chance.choice(("10", "30", "45"))
-        is_bare = chance.random() < 0.08
-        count = min(count, 2)
-        return _Wish(
-            kind,
-            "gpu",
-            _selectors(chance, 0.2),
-            count,
-            count * amount,
-            capacity=None if is_bare else capacity,
+        asked = capacity if chance.random() < 0.92 else None
+        selectors = self._selectors(0.2)
+        if chance.random() < 0.05:
+            return _Wish("shared", "gpu", selectors, 1, 3 * amount, True, {"memory": "10"})
+        return _Wish("shared", "gpu", selectors, count, count * amount, capacity=asked)
+
+    def _selectors(self, often: float) -> tuple[str, ...]:
+        """Sets of devices that overlap, so that who takes what matters."""
+        if self.chance.random() >= often:
+            return ()
+        bound = self.chance.randint(1, 5)
+        texts = (
+            f"{_GPU}.index < {bound + 2}",
+            f"{_GPU}.index >= {bound}",
+            f"{_GPU}.index % 2 == {bound % 2}",
+            f"{_GPU}.index != {bound}",
+            f'{_GPU}.model == "a"',
+            f'{_GPU}.model != "a" || {_GPU}.index < {bound}',
         )
-    if kind == "network":
-        return _Wish(kind, "nic", (), min(count, 2), min(count, 2))
-    if chance.random() < 0.05:
-        return _Wish(kind, "gpu", _selectors(chance, 1), 1, 2, all_devices=True)
-    device_class = chance.choice(("gpu", "gpu", "gpu", "even", "any"))
-    selectors = () if device_class == "any" else _selectors(chance, 0.5)
-    return _Wish(kind, device_class, selectors, count, count)
+        return (self.chance.choice(texts),)
 
+    # --- claims --------------------------------------------------------------------------------
 
-def _selectors(chance: random.Random, often: float) -> tuple[str, ...]:
-    """Sets of devices that overlap, so that who takes what matters."""
-    if chance.random() >= often:
-        return ()
-    bound = chance.randint(1, 5)
-    return (
-        chance.choice(
-            (
-                f"{_GPU}.index < {bound + 2}",
-                f"{_GPU}.index >= {bound}",
-                f"{_GPU}.index % 2 == {bound % 2}",
-                f"{_GPU}.index != {bound}",
-                f'{_GPU}.model == "a"',
-                f'{_GPU}.model != "a" || {_GPU}.index < {bound}',
-            )
-        ),
-    )
+    def claim(self, name: str, wishes: Sequence[_Wish]) -> ResourceClaim:
+        names = [f"r{index}" for index in range(len(wishes))]
+        count = self.chance.choice((0, 0, 1, 1, 1, 2))
+        constraints = [self._constraint(names) for _ in range(count)]
+        derivations: dict[str, dict[str, str]] = {}
+        # What no constraint compares mustn't be derived (KEP-6080); network cards have no model.
+        rich = [each for each, wish in zip(names, wishes, strict=True) if wish.kind != "network"]
+        if rich and self.chance.random() < 0.15:
+            some = self._some(rich)
+            constraints.append(self.chance.choice((build.match, build.distinct))(KIND, *some))
+            expression = self.chance.choice(_DERIVATIONS)
+            derivations = {request: {KIND: expression} for request in some}
+        requests = [
+            self._request(request, wish, derivations.get(request))
+            for request, wish in zip(names, wishes, strict=True)
+        ]
+        return build.claim(name, *requests, constraints=constraints)
 
+    def _constraint(self, names: Sequence[str]) -> DeviceConstraint:
+        chance = self.chance
+        if chance.random() < 0.4:
+            return build.distinct(chance.choice((ROOT, LINKS)), *self._some(names))
+        attribute = chance.choice((ROOT, ROOT, LINKS, LINKS, _MODEL))
+        # Of all requests only where they are few: else no value is had by so many devices.
+        is_of_all = len(names) < 3 and chance.random() < 0.5
+        return build.match(attribute, *(() if is_of_all else self._some(names)))
 
-# --- claims ------------------------------------------------------------------------------------
+    def _some(self, names: Sequence[str]) -> list[str]:
+        return self.chance.sample(names, min(len(names), self.chance.choice((1, 2, 2, 2, 3))))
 
-
-def _claim(
-    chance: random.Random, size: Size, stock: Stock, name: str, wishes: Sequence[_Wish]
-) -> ResourceClaim:
-    names = [f"r{index}" for index in range(len(wishes))]
-    is_derived = chance.random() < 0.15 and all(wish.kind != "network" for wish in wishes)
-    derived = {KIND: chance.choice(_DERIVATIONS)} if is_derived else None
-    # What no constraint compares mustn't be derived (KEP-6080), so this one is for all requests.
-    constraints = [chance.choice((build.match, build.distinct))(KIND)] if is_derived else []
-    for _ in range(chance.choice((0, 0, 0, 1, 1, 2))):
-        constraints.append(_constraint(chance, names))
-    requests = [
-        _request(chance, size, stock, request, wish, derived)
-        for request, wish in zip(names, wishes, strict=True)
-    ]
-    return build.claim(name, *requests, constraints=constraints)
-
-
-def _constraint(chance: random.Random, names: Sequence[str]) -> DeviceConstraint:
-    kind = chance.choice((build.match, build.match, build.distinct))
-    attribute = chance.choice((ROOT, ROOT, LINKS, LINKS, _MODEL))
-    if kind is build.distinct and attribute == _MODEL:
-        attribute = ROOT
-    some = chance.sample(names, chance.randint(min(2, len(names)), len(names)))
-    return kind(attribute, *(some if chance.random() < 0.6 else ()))
-
-
-def _request(
-    chance: random.Random,
-    size: Size,
-    stock: Stock,
-    name: str,
-    wish: _Wish,
-    derived: dict[str, str] | None,
-) -> DeviceRequest:
-    if chance.random() < 0.25:
-        more = [_wish(chance, size, stock, wish.kind) for _ in range(chance.choice((0, 1, 1, 2)))]
-        # The one that was reckoned with last, so that better ones are tried, and given up.
-        options = [*more, wish]
-        names = ("first", "second", "third")
-        named = zip(names, options, strict=False)
-        return build.first_available(
-            name, *(_alternative(chance, *each, derived) for each in named)
+    def _request(self, name: str, wish: _Wish, derived: dict[str, str] | None) -> DeviceRequest:
+        chance = self.chance
+        if chance.random() < 0.25:
+            # The one that was reckoned with last, so that better ones are tried, and given up.
+            more = [self.wish(wish.kind) for _ in range(chance.choice((0, 1, 1, 2)))]
+            named = zip(("first", "second", "third"), [*more, wish], strict=False)
+            options = [self._alternative(option, each, derived) for option, each in named]
+            return build.first_available(name, *options)
+        return build.request(
+            name,
+            *wish.selectors,
+            device_class=_class(wish, derived),
+            count=wish.count,
+            all_devices=wish.all_devices,
+            admin=True if chance.random() < 0.06 else None,
+            tolerations=self._tolerations(),
+            capacity=wish.capacity,
+            derived=derived,
         )
-    is_device_rich = wish.device_class == "any" and derived is not None
-    return build.request(
-        name,
-        *wish.selectors,
-        device_class="gpu" if is_device_rich else wish.device_class,
-        count=wish.count,
-        all_devices=wish.all_devices,
-        admin=True if chance.random() < 0.06 else None,
-        tolerations=_tolerations(chance),
-        capacity=wish.capacity,
-        derived=derived,
-    )
+
+    def _alternative(
+        self, name: str, wish: _Wish, derived: dict[str, str] | None
+    ) -> DeviceSubRequest:
+        # Some ask for more than a claim may have (32): they can only be passed over.
+        is_too_much = self.chance.random() < 0.02
+        return build.alternative(
+            name,
+            *wish.selectors,
+            device_class=_class(wish, derived),
+            count=31 if is_too_much else wish.count,
+            all_devices=wish.all_devices,
+            tolerations=self._tolerations(),
+            capacity=wish.capacity,
+            derived=derived,
+        )
+
+    def _tolerations(self) -> list[DeviceToleration]:
+        if self.chance.random() < 0.75:
+            return []
+        return [build.toleration(self.chance.choice(("", BROKEN, DRAINING)))]
 
 
-def _alternative(
-    chance: random.Random, name: str, wish: _Wish, derived: dict[str, str] | None
-) -> DeviceSubRequest:
-    is_device_rich = wish.device_class == "any" and derived is not None
-    # Some ask for more than a claim may have (32): they can only be passed over.
-    count = 31 if chance.random() < 0.02 else wish.count
-    return build.alternative(
-        name,
-        *wish.selectors,
-        device_class="gpu" if is_device_rich else wish.device_class,
-        count=count,
-        all_devices=wish.all_devices,
-        tolerations=_tolerations(chance),
-        capacity=wish.capacity,
-        derived=derived,
-    )
-
-
-def _tolerations(chance: random.Random) -> list[DeviceToleration]:
-    if chance.random() < 0.75:
-        return []
-    return [build.toleration(chance.choice(("", BROKEN, DRAINING)))]
+def _class(wish: _Wish, derived: dict[str, str] | None) -> str:
+    """Expressions must not fail: what is derived of a model is asked of who has one."""
+    return "gpu" if wish.device_class == "any" and derived else wish.device_class

@@ -9,7 +9,8 @@ which draw from a card by what is asked of them (KEP-5941). Every device publish
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter as Counted
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -47,13 +48,14 @@ _MODES = ((), ("mig",), ("mig",), ("vgpu",), ("mig", "vgpu"))
 class Stock:
     """`supply` says how much of each kind is free, roughly: devices, memory slices, or units.
 
-    `models` are those of the first kind.
+    `models` and `capacities` are what there is to be asked for, and of how many devices.
     """
 
     slices: tuple[ResourceSlice, ...]
     held: tuple[ResourceClaim, ...]
     supply: dict[str, int] = field(default_factory=dict)
-    models: tuple[str, ...] = ()
+    models: Mapping[str, int] = field(default_factory=dict)
+    capacities: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,10 @@ def stock(chance: random.Random, size: Size) -> Stock:
         held += holders
         supply[batch.kind] = _amount(batch) - lost
     chance.shuffle(slices)
-    return Stock(tuple(slices), tuple(held), supply, models(batches[0].devices))
+    devices = [device for batch in batches for device in batch.devices]
+    models = Counted(device.attributes["model"].string or "" for device in devices)
+    capacities = Counted(name for device in devices for name in device.capacity)
+    return Stock(tuple(slices), tuple(held), supply, models, capacities)
 
 
 # --- kinds -------------------------------------------------------------------------------------
@@ -163,7 +168,7 @@ def _card(chance: random.Random, index: int) -> CounterSet:
 
 def _shared(chance: random.Random, count: int) -> _Batch:
     """Devices with some 100 units of memory; few devices, as each serves many requests."""
-    count = max(2, count // 2)
+    count = max(3, count // 2)
     looks = _Looks(chance, count)
     policy = _policy(chance)
     is_metered = chance.random() < 0.25
@@ -400,9 +405,3 @@ def _worth(batch: _Batch, device: Device) -> int:
         memory = device.capacity.get("memory")
         return memory.value.rounded_up() if memory and memory.value else 100
     return 1
-
-
-def models(devices: Sequence[Device]) -> tuple[str, ...]:
-    """The models there are, each once, in order."""
-    found = (device.attributes["model"].string for device in devices)
-    return tuple(sorted({each for each in found if each}))

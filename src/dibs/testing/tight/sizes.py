@@ -17,5 +17,5 @@ class Size:
 
 
 # Brute force can follow most of these, a solver of constraints all of both.
-SMALL = Size("small", devices=(3, 10), claims=3, requests=6, most_count=3)
+SMALL = Size("small", devices=(4, 10), claims=3, requests=6, most_count=3)
 MEDIUM = Size("medium", devices=(14, 40), claims=4, requests=10, most_count=6)
