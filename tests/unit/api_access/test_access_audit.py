@@ -13,7 +13,7 @@ from dibs.api.access import audit, tokens
 from dibs.api.access.audit import Filter, Log
 from dibs.api.access.guard import Guard
 from dibs.api.calls import Asked, Caller
-from dibs.api.gate import Credentials, Record
+from dibs.api.gate import Account, Credentials, Record
 from dibs.values.mistake import Mistake
 
 ADA = Caller("ada", ("dibs:user:team-a",))
@@ -153,8 +153,8 @@ def test_a_log_that_is_a_link_or_a_folder_is_refused(tmp_path: Path) -> None:
 def test_the_guard_puts_it_together(tmp_path: Path) -> None:
     signer = tokens.in_folder(tmp_path)
     log = Log.in_folder(tmp_path)
-    guard = Guard(signer, lambda subject: True, log, lambda: NOW)
-    token, _ = signer.token(tokens.Subject("team-a", "robot", "1"), NOW)
+    guard = Guard(signer, lambda account: True, log, lambda: NOW)
+    token, _ = signer.token(Account("team-a", "robot", "1"), NOW)
     caller = guard.who(Credentials(f"Bearer {token}"))
     assert caller is not None
     asked = Asked("create", "resource.k8s.io", "resourceclaims", "", "team-a", "train")

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dibs.api.access import authority, callers, tokens
-from dibs.api.access.tokens import Signer, Subject
+from dibs.api.access.tokens import Signer
 from dibs.api.calls import Caller
-from dibs.api.gate import Credentials
+from dibs.api.gate import Account, Credentials
 from dibs.values.mistake import Mistake
 
 NOW = 1_800_000_000.0
 SIGNER = Signer(b"k" * tokens.KEY_BYTES)
-ROBOT = Subject("team-a", "robot", "uid-1")
+ROBOT = Account("team-a", "robot", "uid-1")
 
 
 def who(
@@ -28,13 +28,13 @@ def who(
     certificate: bytes | None = None,
     *,
     now: float = NOW,
-    there: tuple[Subject, ...] = (ROBOT,),
+    there: tuple[Account, ...] = (ROBOT,),
 ) -> Caller | None:
     credentials = Credentials(authorization, certificate)
     return callers.caller(credentials, SIGNER, there.__contains__, now)
 
 
-def bearer(subject: Subject = ROBOT, lifetime_s: int = 3600, signer: Signer = SIGNER) -> str:
+def bearer(subject: Account = ROBOT, lifetime_s: int = 3600, signer: Signer = SIGNER) -> str:
     return "Bearer " + signer.token(subject, NOW, lifetime_s)[0]
 
 
@@ -65,7 +65,7 @@ def test_a_lifetime_is_kept_in_bounds(asked_s: int, given_s: int) -> None:
 
 def test_a_token_ends_with_its_account() -> None:
     assert who(bearer(), there=()) is None
-    assert who(bearer(), there=(Subject("team-a", "robot", "made anew"),)) is None
+    assert who(bearer(), there=(Account("team-a", "robot", "made anew"),)) is None
 
 
 def test_wrong_tokens_are_nobodys() -> None:
@@ -151,3 +151,17 @@ def test_a_node_is_of_its_node(tmp_path: Path) -> None:
     caller = who(certificate=certificate(tmp_path, "system:node:node-a", "lab"))
     assert caller is not None
     assert not caller.extra
+
+
+def test_a_token_may_be_bound_to_a_pod() -> None:
+    bound = Account("team-a", "robot", "uid-1", "Pod", "train-0", "uid-2")
+    assert SIGNER.read(SIGNER.token(bound, NOW)[0], NOW) == bound
+    assert who(bearer(bound)) is None
+    assert who(bearer(bound), there=(bound,)) is not None
+
+
+def test_a_token_for_other_audiences_is_no_credential_here() -> None:
+    token, _ = SIGNER.token(ROBOT, NOW, 3600, ("vault",))
+    assert who(f"Bearer {token}") is None
+    both, _ = SIGNER.token(ROBOT, NOW, 3600, ("vault", tokens.AUDIENCE))
+    assert who(f"Bearer {both}") is not None

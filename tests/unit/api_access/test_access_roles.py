@@ -186,3 +186,22 @@ def test_a_node_writes_its_own(wanted: Asked, before: Any, after: Any) -> None:
 def test_a_node_writes_nothing_else(wanted: Asked, before: Any, after: Any) -> None:
     assert "node 'node-a'" in (nodes.objection(NODE, wanted, before, after) or "")
     assert nodes.objection(ADMIN, wanted, before, after) is None
+
+
+@pytest.mark.parametrize("caller", [VIEWER, USER, ROBOT, NODE, STRANGER, NOBODY])
+def test_the_rules_that_are_listed_are_those_that_hold(caller: Caller) -> None:
+    listed = {
+        (rule.groups[0], resource, verb)
+        for rule in roles.rules(caller, "team-a")
+        for resource in rule.resources
+        for verb in rule.verbs
+    }
+    assert (("", "pods", "create") in listed) == (caller in (USER, ROBOT))
+    assert (("", "pods/status", "patch") in listed) == (caller is NODE)
+    assert ((RESOURCE, "resourceclaims", "get") in listed) == (caller not in (STRANGER, NOBODY))
+    assert ((RESOURCE, "resourceslices", "create") in listed) == (caller is NODE)
+    assert any(rule.paths for rule in roles.rules(caller, "team-a"))
+
+
+def test_an_admin_may_do_everything() -> None:
+    assert roles.rules(ADMIN, "x")[0].verbs == ("*",)

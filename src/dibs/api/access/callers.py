@@ -14,16 +14,16 @@ from cryptography.x509.oid import NameOID
 
 from dibs.api.access import roles
 from dibs.api.access.roles import AUTHENTICATED
-from dibs.api.access.tokens import Signer, Subject
+from dibs.api.access.tokens import Signer
 from dibs.api.calls import Caller
-from dibs.api.gate import Credentials
+from dibs.api.gate import Account, Credentials
 
 ANONYMOUS = Caller()
 ACCOUNTS = "system:serviceaccounts"
 NODE_NAME = "authentication.kubernetes.io/node-name"
 
-# Says whether a service account with this uid is there.
-IsThere = Callable[[Subject], bool]
+# Says whether the service account with this uid, and what its token is bound to, are there.
+IsThere = Callable[[Account], bool]
 
 
 def caller(
@@ -41,12 +41,12 @@ def _of_token(header: str, signer: Signer, is_there: IsThere, now: float) -> Cal
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer":
         return None
-    subject = signer.read(token.strip(), now)
-    if subject is None or not is_there(subject):
+    account = signer.read(token.strip(), now)
+    if account is None or not is_there(account):
         return None
-    groups = (ACCOUNTS, f"{ACCOUNTS}:{subject.namespace}", AUTHENTICATED)
-    name = f"system:serviceaccount:{subject.namespace}:{subject.name}"
-    return Caller(name, groups, subject.uid)
+    groups = (ACCOUNTS, f"{ACCOUNTS}:{account.namespace}", AUTHENTICATED)
+    name = f"system:serviceaccount:{account.namespace}:{account.name}"
+    return Caller(name, groups, account.uid)
 
 
 def _of_certificate(der: bytes, now: float) -> Caller | None:

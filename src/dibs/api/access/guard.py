@@ -10,7 +10,7 @@ from dibs.api.access.audit import Log
 from dibs.api.access.callers import IsThere
 from dibs.api.access.tokens import Signer
 from dibs.api.calls import Asked, Caller, Tree
-from dibs.api.gate import Credentials, Record
+from dibs.api.gate import Account, Credentials, Record, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,14 @@ class Guard:
         self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
     ) -> str | None:
         return nodes.objection(caller, asked, before, after)
+
+    def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:
+        return roles.rules(caller, namespace)
+
+    def token(
+        self, account: Account, audiences: tuple[str, ...], lifetime_s: int
+    ) -> tuple[str, float] | None:
+        return self.signer.token(account, self.now(), lifetime_s, audiences)
 
     def note(self, record: Record) -> None:
         if (line := audit.entry(record, self.now())) is not None:

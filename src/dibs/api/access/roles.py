@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from dibs.api import kinds
 from dibs.api.calls import Asked, Caller
+from dibs.api.gate import Rule
 
 ADMINS = frozenset({"system:masters", "dibs:admin"})
 VIEWER = "dibs:viewer"
@@ -86,14 +88,40 @@ OF_NODES: tuple[tuple[str, str, frozenset[str]], ...] = (
     (RESOURCE, "deviceclasses", READ),
 )
 
-Rule = Callable[[Caller, Asked], bool]
+Grant = Callable[[Caller, Asked], bool]
 
 
 def refusal(caller: Caller, asked: Asked) -> str | None:
     """Return why the caller may not, in Kubernetes' words; None when it may."""
-    if any(rule(caller, asked) for rule in RULES):
+    if any(grant(caller, asked) for grant in GRANTS):
         return None
     return f'User "{caller.name}" cannot {_what(asked)}'
+
+
+def rules(caller: Caller, namespace: str) -> tuple[Rule, ...]:
+    """Return what the caller may do in a namespace and outside of any, resources with the same
+    verbs together. It is found by asking, so that it says what `refusal` says."""
+    if not ADMINS.isdisjoint(caller.groups):
+        return (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for resource in kinds.RESOURCES:
+        doors = [(resource.plural, "", resource.verbs)]
+        doors += [(resource.plural, each.name, each.verbs) for each in resource.subresources]
+        for name, subresource, offered in doors:
+            inside = namespace if resource.namespaced else ""
+            verbs = tuple(
+                verb
+                for verb in offered
+                if not refusal(
+                    caller, Asked(verb, resource.group, name, subresource, inside, namespace)
+                )
+            )
+            if verbs:
+                full = f"{name}/{subresource}" if subresource else name
+                found.setdefault((resource.group, verbs), []).append(full)
+    listed = [Rule(verbs, (group,), tuple(names)) for (group, verbs), names in found.items()]
+    readable = DISCOVERY if AUTHENTICATED in caller.groups else HEALTH
+    return (*listed, Rule(("get",), paths=readable))
 
 
 def namespaces(caller: Caller) -> Iterable[str]:
@@ -158,7 +186,7 @@ def _is_public(caller: Caller, asked: Asked) -> bool:
     return asked.verb in ("get", "head") and bool(asked.path) and _is_under(asked.path, HEALTH)
 
 
-RULES: tuple[Rule, ...] = (_administers, _views, _works, _serves, _discovers, _is_public)
+GRANTS: tuple[Grant, ...] = (_administers, _views, _works, _serves, _discovers, _is_public)
 
 
 def _is_under(path: str, roots: Iterable[str]) -> bool:

@@ -8,18 +8,22 @@ Source: RFC 7519; authentication.k8s.io/v1 TokenRequest.
 from __future__ import annotations
 
 import secrets as chance
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jwt
 
 from dibs.api.access import secrets
+from dibs.api.gate import Account
 from dibs.values.mistake import Mistake
 
 ISSUER = "https://dibs.local"
 AUDIENCE = "https://kubernetes.default.svc"
 ALGORITHM = "HS256"
 KEY_BYTES = 32
+# What a token can die with, beside its account (BoundObjectReference).
+BOUND_KINDS = ("Pod", "Node", "Secret")
 # TokenRequestSpec.expirationSeconds: at least ten minutes; longer than a day nobody needs.
 SHORTEST_S = 600
 LONGEST_S = 86_400
@@ -29,37 +33,34 @@ MAX_LENGTH = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """Whose token it is: `name` in `namespace`, the account with this `uid`."""
-
-    namespace: str
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True, slots=True)
 class Signer:
     key: bytes
 
-    def token(self, subject: Subject, now: float, lifetime_s: int = DEFAULT_S) -> tuple[str, float]:
-        """Return a token and the time (seconds since 1970) at which it ends."""
+    def token(
+        self,
+        account: Account,
+        now: float,
+        lifetime_s: int = DEFAULT_S,
+        audiences: tuple[str, ...] = (),
+    ) -> tuple[str, float]:
+        """Return a token and the time (seconds since 1970) at which it ends.
+
+        For other audiences than this server it is no credential here.
+        """
         seconds = min(max(lifetime_s, SHORTEST_S), LONGEST_S)
         ends = int(now) + seconds
         claims = {
             "iss": ISSUER,
-            "aud": [AUDIENCE],
+            "aud": list(audiences or (AUDIENCE,)),
             "iat": int(now),
             "nbf": int(now),
             "exp": ends,
-            "sub": f"system:serviceaccount:{subject.namespace}:{subject.name}",
-            "kubernetes.io": {
-                "namespace": subject.namespace,
-                "serviceaccount": {"name": subject.name, "uid": subject.uid},
-            },
+            "sub": f"system:serviceaccount:{account.namespace}:{account.name}",
+            "kubernetes.io": _written(account),
         }
         return jwt.encode(claims, self.key, algorithm=ALGORITHM), ends
 
-    def read(self, token: str, now: float) -> Subject | None:
+    def read(self, token: str, now: float) -> Account | None:
         """Return whose token it is; None when it isn't ours, was changed, or is over."""
         if len(token) > MAX_LENGTH:
             return None
@@ -78,11 +79,33 @@ class Signer:
                     "verify_iat": False,
                 },
             )
-            account = claims["kubernetes.io"]["serviceaccount"]
-            subject = Subject(claims["kubernetes.io"]["namespace"], account["name"], account["uid"])
-            return subject if now < int(claims["exp"]) else None
+            account = _read(claims["kubernetes.io"])
+            return account if now < int(claims["exp"]) else None
         except (jwt.InvalidTokenError, KeyError, TypeError, ValueError):
             return None
+
+
+def _written(account: Account) -> dict[str, Any]:
+    """As Kubernetes lays it out, so that other tools can read whose token it is."""
+    claims: dict[str, Any] = {
+        "namespace": account.namespace,
+        "serviceaccount": {"name": account.name, "uid": account.uid},
+    }
+    if account.bound_kind:
+        bound = {"name": account.bound_name, "uid": account.bound_uid}
+        claims[account.bound_kind.lower()] = bound
+    return claims
+
+
+def _read(claims: Any) -> Account:
+    """Raises KeyError or TypeError for what `_written` didn't write."""
+    account = claims["serviceaccount"]
+    plain = Account(str(claims["namespace"]), str(account["name"]), str(account["uid"]))
+    for kind in BOUND_KINDS:
+        if bound := claims.get(kind.lower()):
+            name, uid = str(bound["name"]), str(bound["uid"])
+            return replace(plain, bound_kind=kind, bound_name=name, bound_uid=uid)
+    return plain
 
 
 def in_folder(folder: Path) -> Signer:
