@@ -26,6 +26,7 @@ from dibs.testing.question import Question
 Truth = Literal["possible", "impossible", "error", "unknown"]
 
 ORDERS: tuple[Order, ...] = ("first-fit", "packed")
+EXPLAINED = "explained"
 # More processor time than this is told of, once it was so several times in a row: others who use
 # the machine can only make it longer.
 LIMIT_MS = 10.0
@@ -50,23 +51,27 @@ class Proved:
     is_brute_sure: bool
     traits: frozenset[str]
 
-    @property
-    def worst_order(self) -> str:
-        return max(self.times_ms, key=lambda order: self.times_ms[order])
-
-    @property
-    def worst_ms(self) -> float:
-        return self.times_ms[self.worst_order]
+    def worst(self, *, explained: bool | None = None) -> tuple[float, str]:
+        """The longest of its times in ms, and how that was asked: with reasons, without, or any."""
+        return max(
+            (time_ms, how)
+            for how, time_ms in self.times_ms.items()
+            if explained is None or explained == how.endswith(EXPLAINED)
+        )
 
 
 def prove(asked: Question) -> Proved:
     """Ask all, and compare."""
     known = reading.of(asked)
-    outcomes, times_ms = {}, {}
+    outcomes: dict[Order, Outcome] = {}
+    times_ms: dict[str, float] = {}
     for order in ORDERS:
-        outcomes[order], times_ms[order] = _timed(asked, order)
+        outcomes[order], times_ms[order] = _timed(asked, order, explains=False)
+        # The same with all reasons, as `dibs why` wants them.
+        explained, times_ms[f"{order}, {EXPLAINED}"] = _timed(asked, order, explains=True)
+        assert type(explained) is type(outcomes[order]), asked.id
     first = outcomes["first-fit"]
-    truth, wrong = _judged(asked, known, first)
+    truth, wrong = judged(asked, known, first)
     brute = oracle.answer(asked, steps=_BRUTE_STEPS, is_strict=False)
     is_brute_sure = brute.outcome != "timeout"
     if is_brute_sure and not isinstance(first, TimedOut):
@@ -82,21 +87,23 @@ def prove(asked: Question) -> Proved:
     )
 
 
-def _timed(asked: Question, order: Order) -> tuple[Outcome, float]:
+def _timed(asked: Question, order: Order, *, explains: bool) -> tuple[Outcome, float]:
     """The outcome, and processor time in ms: of the fastest of several when it's long."""
-    outcome, shortest = _decided(asked, order)
+    outcome, shortest = _decided(asked, order, explains)
     for _ in range(_TIMES):
         if shortest <= LIMIT_MS or shortest > 20 * LIMIT_MS:
             break
-        outcome, again = _decided(asked, order)
+        outcome, again = _decided(asked, order, explains)
         shortest = min(shortest, again)
     return outcome, shortest
 
 
-def _decided(asked: Question, order: Order) -> tuple[Outcome, float]:
+def _decided(asked: Question, order: Order, explains: bool) -> tuple[Outcome, float]:
     """From objects to the outcome, with nothing kept from an earlier question but compiled CEL."""
     classes = {each.metadata.name: each for each in asked.classes}
-    options = allocator.Options(order=order, share_id=lambda claim, n: f"share-{n + 1}")
+    options = allocator.Options(
+        order=order, share_id=lambda claim, n: f"share-{n + 1}", explain=explains
+    )
     start = time.process_time()
     supply = Supply.of(asked.slices, asked.features)
     ledger = Ledger.of(asked.allocated, asked.features)
@@ -107,7 +114,7 @@ def _decided(asked: Question, order: Order) -> tuple[Outcome, float]:
 # --- judging -----------------------------------------------------------------------------------
 
 
-def _judged(asked: Question, known: Facts, outcome: Outcome) -> tuple[Truth, list[str]]:
+def judged(asked: Question, known: Facts, outcome: Outcome) -> tuple[Truth, list[str]]:
     """What is true, and what of the outcome in first-fit order isn't."""
     if known.fatal:
         is_wrong = not isinstance(outcome, Failed)
