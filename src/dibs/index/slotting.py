@@ -8,7 +8,8 @@ their bits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from dibs.index import bits
 from dibs.index.bits import Planes, Set
@@ -16,6 +17,8 @@ from dibs.index.layout import Layout, Tray
 
 # What holds of a tray's devices: a bit for each.
 Told = Callable[[Tray], Set]
+
+Said = TypeVar("Said")
 
 
 def planes(layout: Layout, told: Told) -> Planes:
@@ -45,10 +48,10 @@ def changed(before: Layout, layout: Layout) -> Sequence[int] | None:
 
 
 def alike(
-    layout: Layout, numbers: Iterable[int], told: Callable[[Tray], object]
-) -> Iterable[tuple[int, object, Tray, Set]]:
+    layout: Layout, numbers: Iterable[int], told: Callable[[Tray], Said]
+) -> Iterator[tuple[int, Said, Tray, Set]]:
     """Trays of which the same is told at the same slot: the slot, what is told, one, the nodes."""
-    found: dict[tuple[int, object], tuple[Tray, list[int]]] = {}
+    found: dict[tuple[int, Said], tuple[Tray, list[int]]] = {}
     for number in numbers:
         for tray in layout.slotted[number]:
             assert tray.slot is not None, "trays without slots are wide"

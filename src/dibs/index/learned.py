@@ -1,0 +1,277 @@
+"""Which devices pass which tests, slot by slot; what was learned is kept, and kept up to date.
+
+Devices are grouped by what a test looks at; another test with the same look asks one device of each
+group. Everything kept says for which layout it holds: on another one only nodes whose trays are
+others are looked at again, so nothing gets stale. This object is shared by all forks of an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dibs.index import bits, slotting
+from dibs.index.bits import Planes, Set
+from dibs.index.layout import Layout, Tray
+from dibs.index.looks import Look, Shareable, Test
+from dibs.index.wants import Want
+from dibs.model.objects import DeviceClass
+from dibs.supply.published import Candidate
+from dibs.values.stats import Kept, Stats
+
+# Groups of one look beyond which devices are asked one by one.
+FINEST = 1_024
+# So many groups are kept, of all looks together: some 10 KiB each in the largest clusters.
+MOST_GROUPS = 4_096
+# So many tests, and combinations of tests, with their planes.
+MOST_TESTS = 512
+# Claims are read once for so many different specifications.
+MOST_WANTS = 1_024
+# The same of tests that ask devices one by one.
+MOST_JUDGED = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Good:
+    """Devices that pass: `slots` with their nodes, sparse, and `wide` with their trays.
+
+    On nodes in `fails` a test fails on some device.
+    """
+
+    layout: Layout
+    slots: Mapping[int, Set]
+    wide: Mapping[Tray, Set]
+    fails: Set
+
+
+@dataclass(slots=True)
+class Group:
+    """Devices that look alike: one of them, and where they are."""
+
+    candidate: Candidate
+    slots: dict[int, Set] = field(default_factory=dict)
+    wide: dict[Tray, Set] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """The devices of a layout by their look; no groups when there would be too many."""
+
+    layout: Layout
+    groups: Mapping[Hashable, Group] | None
+
+    def __len__(self) -> int:
+        return len(self.groups) if self.groups is not None else 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What a test said of devices one by one: who passes and on whom it fails."""
+
+    layout: Layout
+    passed: Planes
+    failed: Planes
+    wide: Mapping[Tray, tuple[Set, Set]]
+
+    def good(self) -> Good:
+        fails = bits.union(self.failed)
+        fails |= bits.union(tray.nodes for tray, (_, failed) in self.wide.items() if failed)
+        wide = {tray: passed for tray, (passed, _) in self.wide.items()}
+        return _good(self.layout, dict(enumerate(self.passed)), wide, fails)
+
+
+class _Read(NamedTuple):
+    classes: Mapping[str, DeviceClass]
+    want: Want | None
+
+
+class Learned:
+    """Owns what was learned, each kind with its bound."""
+
+    def __init__(self) -> None:
+        self._groupings: Kept[Look, Grouping] = Kept("groups of devices", MOST_GROUPS, len)
+        self._passed: Kept[Test, Good] = Kept("tests of devices", MOST_TESTS)
+        self._judged: Kept[Test, Judged] = Kept("tests of single devices", MOST_JUDGED)
+        self._wants: Kept[bytes, _Read] = Kept("wants", MOST_WANTS)
+        self._combined: Kept[tuple[Test, ...], Good] = Kept("combined tests", MOST_TESTS)
+
+    def good(self, layout: Layout, tests: tuple[Test, ...]) -> Good:
+        """The devices that pass all of the tests; at least one test."""
+        known = self._combined.get(tests)
+        if known is not None and known.layout is layout:
+            return known
+        return self._combined.put(
+            tests, _all_of(layout, [self._passing(layout, test) for test in tests])
+        )
+
+    def want(
+        self, key: bytes, classes: Mapping[str, DeviceClass], read: Callable[[], Want | None]
+    ) -> Want | None:
+        """What claims of this key want; read again when the classes are others."""
+        known = self._wants.get(key)
+        if known is None or known.classes is not classes:
+            known = self._wants.put(key, _Read(classes, read()))
+        return known.want
+
+    def shareable(self, layout: Layout) -> Good:
+        """The devices that are given in shares."""
+        return self.good(layout, (Shareable(),))
+
+    @property
+    def stats(self) -> tuple[Stats, ...]:
+        kept = (self._wants, self._groupings, self._passed, self._judged, self._combined)
+        return tuple(each.stats for each in kept)
+
+    def _passing(self, layout: Layout, test: Test) -> Good:
+        known = self._passed.get(test)
+        if known is not None and known.layout is layout:
+            return known
+        groups = self._grouping(layout, test.look).groups
+        if groups is not None:
+            return self._passed.put(test, _by_group(layout, test, groups))
+        judged = self._judged.put(test, _one_by_one(layout, test, self._judged.get(test)))
+        return self._passed.put(test, judged.good())
+
+    def _grouping(self, layout: Layout, look: Look) -> Grouping:
+        known = self._groupings.get(look)
+        if known is not None and known.layout is layout:
+            return known
+        return self._groupings.put(look, _grouped(layout, look, known))
+
+
+def _all_of(layout: Layout, parts: Sequence[Good]) -> Good:
+    first, *others = parts
+    slots, wide, fails = dict(first.slots), dict(first.wide), first.fails
+    for other in others:
+        theirs, wider = other.slots, other.wide
+        slots = {slot: nodes & theirs[slot] for slot, nodes in slots.items() if slot in theirs}
+        wide = {tray: places & wider[tray] for tray, places in wide.items() if tray in wider}
+        fails |= other.fails
+    return _good(layout, slots, wide, fails)
+
+
+def _good(layout: Layout, slots: Mapping[int, Set], wide: Mapping[Tray, Set], fails: Set) -> Good:
+    return Good(
+        layout,
+        {slot: nodes for slot, nodes in slots.items() if nodes},
+        {tray: places for tray, places in wide.items() if places},
+        fails,
+    )
+
+
+# --- by group ------------------------------------------------------------------------------------
+
+
+def _by_group(layout: Layout, test: Test, groups: Mapping[Hashable, Group]) -> Good:
+    slots: dict[int, Set] = {}
+    wide: dict[Tray, Set] = {}
+    fails = bits.NONE
+    for group in groups.values():
+        passes = test.passes(group.candidate)
+        if passes is None:
+            fails |= bits.union(group.slots.values())
+            fails |= bits.union(tray.nodes for tray in group.wide)
+        if passes:
+            for slot, nodes in group.slots.items():
+                slots[slot] = slots.get(slot, bits.NONE) | nodes
+            for tray, places in group.wide.items():
+                wide[tray] = wide.get(tray, bits.NONE) | places
+    return _good(layout, slots, wide, fails)
+
+
+def _grouped(layout: Layout, look: Look, known: Grouping | None) -> Grouping:
+    """From what is known of an earlier layout, if anything is."""
+    numbers: Sequence[int] | None = None
+    if known is not None and known.groups is not None:
+        numbers = slotting.changed(known.layout, layout)
+    elif known is not None and slotting.changed(known.layout, layout) is not None:
+        # It was too fine; a few changes don't make it coarse.
+        return Grouping(layout, None)
+    if known is None or known.groups is None or numbers is None:
+        return Grouping(layout, _entered({}, layout, range(len(layout.slotted)), look))
+    kept = ~bits.of(numbers, len(layout.slotted))
+    trays = set(layout.wide)
+    groups = {
+        seen: Group(
+            group.candidate,
+            {slot: left for slot, nodes in group.slots.items() if (left := nodes & kept)},
+            {tray: places for tray, places in group.wide.items() if tray in trays},
+        )
+        for seen, group in known.groups.items()
+    }
+    groups = {seen: group for seen, group in groups.items() if group.slots or group.wide}
+    return Grouping(layout, _entered(groups, layout, numbers, look))
+
+
+def _entered(
+    groups: dict[Hashable, Group], layout: Layout, numbers: Sequence[int], look: Look
+) -> dict[Hashable, Group] | None:
+    """With the trays of these nodes, and the wide ones that are new; None when it gets too fine."""
+
+    def told(tray: Tray) -> tuple[Hashable, ...]:
+        return tuple([look.at(candidate) for candidate in tray.candidates])
+
+    known = {tray for group in groups.values() for tray in group.wide}
+    for slot, seen, tray, nodes in slotting.alike(layout, numbers, told):
+        for place, each in enumerate(seen):
+            group = groups.get(each)
+            if group is None:
+                if len(groups) >= FINEST:
+                    return None
+                group = groups[each] = Group(tray.candidates[place])
+            group.slots[slot + place] = group.slots.get(slot + place, bits.NONE) | nodes
+    for tray in layout.wide:
+        if tray in known:
+            continue
+        members: dict[Hashable, list[int]] = {}
+        for place, each in enumerate(told(tray)):
+            members.setdefault(each, []).append(place)
+        if len(groups) + len(members) > FINEST:
+            return None
+        for each, places in members.items():
+            group = groups.setdefault(each, Group(tray.candidates[places[0]]))
+            group.wide[tray] = bits.of(places, len(tray.candidates))
+    return groups
+
+
+# --- one by one ----------------------------------------------------------------------------------
+
+
+def _one_by_one(layout: Layout, test: Test, known: Judged | None) -> Judged:
+    """For a look that differs on nearly every device, such as a uuid."""
+    told = _Told(test)
+    if known is None:
+        passed = slotting.planes(layout, told.passed)
+        failed = slotting.planes(layout, told.failed)
+        before: Mapping[Tray, tuple[Set, Set]] = {}
+    else:
+        passed = slotting.patched(known.passed, known.layout, layout, told.passed)
+        failed = slotting.patched(known.failed, known.layout, layout, told.failed)
+        before = known.wide
+    wide = {tray: before.get(tray) or told.of(tray) for tray in layout.wide}
+    return Judged(layout, passed, failed, wide)
+
+
+class _Told:
+    """What a test says of trays, each asked about once."""
+
+    def __init__(self, test: Test) -> None:
+        self._test = test
+        self._known: dict[Tray, tuple[Set, Set]] = {}
+
+    def of(self, tray: Tray) -> tuple[Set, Set]:
+        """The devices that pass, and those on which the test fails."""
+        if tray not in self._known:
+            said = [self._test.passes(candidate) for candidate in tray.candidates]
+            size = len(said)
+            passed = bits.of((place for place, each in enumerate(said) if each), size)
+            failed = bits.of((place for place, each in enumerate(said) if each is None), size)
+            self._known[tray] = passed, failed
+        return self._known[tray]
+
+    def passed(self, tray: Tray) -> Set:
+        return self.of(tray)[0]
+
+    def failed(self, tray: Tray) -> Set:
+        return self.of(tray)[1]

@@ -1,0 +1,155 @@
+"""Which nodes can't be ruled out for a want, and which of them is first.
+
+A few operations on sets of nodes answer for all nodes at once: for each request the nodes with
+enough devices that are good for it and open, and for all requests together the nodes with enough
+for the sum. The last word on each node is `allocate`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dibs.allocate.orders import Order
+from dibs.index import bits
+from dibs.index.bits import Planes, Set
+from dibs.index.layout import Layout, Tray
+from dibs.index.learned import Good, Learned
+from dibs.index.standing import Standing
+from dibs.index.wants import Choice, Demand, Want
+
+# Devices by slot, with their nodes; and trays without slots, with their devices.
+Offer = tuple[Mapping[int, Set], Mapping[Tray, Set]]
+
+
+def feasible(
+    want: Want, layout: Layout, standing: Standing, learned: Learned, *, is_strict: bool = False
+) -> Set:
+    """The nodes that can't be ruled out. `is_strict`: an error on a device may be fatal there."""
+    if is_strict and want.may_fail:
+        return layout.roster.all
+    counted = _Count(layout, standing, learned)
+    found = layout.roster.all
+    for choice in dict.fromkeys(want.choices):
+        found &= bits.union(map(counted.meeting, choice))
+        if not found:
+            break
+    if found and len(want.choices) > 1:
+        found = counted.meeting_all(want.choices, found)
+    return found | _exempt(want, layout, counted, is_strict=is_strict)
+
+
+def first(members: Set, order: Order, standing: Standing) -> int:
+    """The node to be asked first, of a set that isn't empty."""
+    if order == "first-fit":
+        return bits.first(members)
+    return bits.first(bits.smallest(standing.idle, members))
+
+
+def before(number: int, order: Order, layout: Layout, standing: Standing) -> list[int]:
+    """The nodes that come before this one, in order."""
+    if order == "first-fit":
+        return list(range(number))
+    counts = [0] * len(layout.roster.nodes)
+    for place, plane in enumerate(standing.idle):
+        for each in bits.numbers(plane):
+            counts[each] += 1 << place
+    ordered = sorted(range(len(counts)), key=lambda each: (counts[each], each))
+    return ordered[: ordered.index(number)]
+
+
+def _exempt(want: Want, layout: Layout, counted: _Count, *, is_strict: bool) -> Set:
+    """Nodes on which the question itself may fail, so that they have to be asked anyhow."""
+    exempt = layout.broken
+    if want.most is not None:
+        exempt |= bits.at_least(layout.sizes, want.most + 1, layout.roster.all)
+    if is_strict:
+        for demand in (demand for choice in want.choices for demand in choice):
+            exempt |= counted.good(demand).fails
+    return exempt
+
+
+class _Count:
+    """Counts devices for one want; demands that are equal are counted once."""
+
+    def __init__(self, layout: Layout, standing: Standing, learned: Learned) -> None:
+        self._layout = layout
+        self._standing = standing
+        self._learned = learned
+        self._met: dict[Demand, Set] = {}
+
+    def good(self, demand: Demand) -> Good:
+        return self._learned.good(self._layout, demand.tests)
+
+    def meeting(self, demand: Demand) -> Set:
+        """The nodes that have enough for this demand, taken alone."""
+        found = self._met.get(demand)
+        if found is None:
+            sets, trays = self._offered(demand)
+            found = self._met[demand] = self._enough(sets, trays, demand.least)
+        return found
+
+    def meeting_all(self, choices: Sequence[Choice], found: Set) -> Set:
+        """Of these nodes those with enough for all requests that take devices for themselves."""
+        taking = [choice for choice in choices if not any(demand.is_admin for demand in choice)]
+        alike: dict[Choice, int] = {}
+        for choice in taking:
+            alike[choice] = alike.get(choice, 0) + min(demand.least for demand in choice)
+        if len(alike) > 1:
+            together = tuple(dict.fromkeys(demand for choice in taking for demand in choice))
+            alike[together] = alike.get(together, 0) + sum(alike.values())
+        for choice, least in alike.items():
+            if least > 1:
+                found &= self._having(choice, least)
+        return found
+
+    def _having(self, choice: Choice, least: int) -> Set:
+        """The nodes with so many devices that are good for one of the demands."""
+        slots: dict[int, Set] = {}
+        wide: dict[Tray, Set] = {}
+        for demand in choice:
+            more, wider = self._offered(demand)
+            for slot, nodes in more:
+                slots[slot] = slots.get(slot, bits.NONE) | nodes
+            for tray, places in wider:
+                wide[tray] = wide.get(tray, bits.NONE) | places
+        # A device that is shared may serve any number of requests.
+        shared = self._shareable(slots, wide)
+        return self._enough(slots.items(), wide.items(), least) | shared
+
+    def _shareable(self, slots: Mapping[int, Set], wide: Mapping[Tray, Set]) -> Set:
+        shareable = self._learned.shareable(self._layout)
+        found = bits.NONE
+        for slot, nodes in shareable.slots.items():
+            found |= slots.get(slot, bits.NONE) & nodes
+        for tray, places in shareable.wide.items():
+            if wide.get(tray, bits.NONE) & places:
+                found |= tray.nodes
+        return found
+
+    def _offered(
+        self, demand: Demand
+    ) -> tuple[Iterable[tuple[int, Set]], Iterable[tuple[Tray, Set]]]:
+        good = self.good(demand)
+        if demand.is_admin:
+            return good.slots.items(), good.wide.items()
+        opened, wide = self._standing.open, self._standing.wide
+        return (
+            [(slot, nodes & opened[slot]) for slot, nodes in good.slots.items()],
+            [(tray, places & wide[tray]) for tray, places in good.wide.items()],
+        )
+
+    def _enough(
+        self, slots: Iterable[tuple[int, Set]], wide: Iterable[tuple[Tray, Set]], least: int
+    ) -> Set:
+        everyone = self._layout.roster.all
+        sets = [nodes for _, nodes in slots if nodes]
+        shared: dict[Set, int] = {}
+        for tray, places in wide:
+            if places:
+                shared[tray.nodes] = shared.get(tray.nodes, 0) + places.bit_count()
+        if least == 1:
+            return bits.union(sets) | bits.union(shared)
+        total: Planes = bits.count(sets)
+        for nodes, amount in shared.items():
+            total = bits.plus(total, bits.constant(min(amount, least), nodes))
+        return bits.at_least(total, least, everyone)
