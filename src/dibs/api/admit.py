@@ -1,0 +1,47 @@
+"""What depends on other objects when one is created: a Pod's priority; and quotas, which see
+`quotas`.
+
+Nothing is decided about devices here. Source: admission plugins Priority and ResourceQuota.
+"""
+
+from __future__ import annotations
+
+from dibs.api import failures, pods, quotas
+from dibs.api.calls import Call, Tree
+from dibs.api.plane import Plane
+from dibs.store.records import Key, Write
+
+
+def new(plane: Plane, call: Call, tree: Tree) -> tuple[Tree, tuple[Write, ...]]:
+    """Return the new object as admitted, and what must be written with it. Raises Failure (403)."""
+    if call.resource.qualified == "pods":
+        tree = _with_priority(plane, call, tree)
+    return tree, quotas.charged(plane, call, tree)
+
+
+def _with_priority(plane: Plane, call: Call, pod: Tree) -> Tree:
+    spec = pod["spec"]
+    name = spec.get("priorityClassName") or _default_class(plane)
+    if not name:
+        return {**pod, "spec": {"preemptionPolicy": "PreemptLowerPriority", **spec, "priority": 0}}
+    if name in pods.SYSTEM_PRIORITIES:
+        value, policy = pods.SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
+    else:
+        entry = plane.store.get(Key("priorityclasses.scheduling.k8s.io", "", name))
+        if entry is None:
+            why = f"no PriorityClass with name {name} was found"
+            raise failures.forbidden(call.resource, pod["metadata"].get("name", ""), why)
+        found = plane.reader.tree(entry)
+        value = found.get("value", 0)
+        policy = found.get("preemptionPolicy") or "PreemptLowerPriority"
+    filled = {**spec, "priorityClassName": name, "priority": value, "preemptionPolicy": policy}
+    return {**pod, "spec": filled}
+
+
+def _default_class(plane: Plane) -> str:
+    page = plane.store.page("priorityclasses.scheduling.k8s.io")
+    defaults = (plane.reader.tree(entry) for entry in page.entries)
+    chosen = [each for each in defaults if each.get("globalDefault")]
+    # Of several the one with the least priority counts, as upstream has it.
+    chosen.sort(key=lambda each: each.get("value", 0))
+    return str(chosen[0]["metadata"]["name"]) if chosen else ""

@@ -1,0 +1,150 @@
+"""What is refused: a body of another shape (400), an object or a change against the rules (422).
+
+The kinds of resource.k8s.io are read and judged by `model`; for the others the shape comes from
+`schema`, and what must hold in them from `core_rules`. Paths are told in the version that the
+client wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import msgspec
+
+from dibs.api import core_rules, failures, kinds, shape
+from dibs.api.calls import Call, Tree
+from dibs.api.convert import up
+from dibs.api.kinds import RESOURCE, Resource
+from dibs.api.openapi import strict
+from dibs.api.schema import reading
+from dibs.api.schema.shapes import Record
+from dibs.model import codec, defaults, rules, versions
+from dibs.model.faults import FaultKind
+from dibs.model.kinds import Known
+from dibs.model.meta import ObjectMeta
+from dibs.model.objects import ResourceClaim
+from dibs.model.rules import Context, FieldFault, metadata
+from dibs.model.rules.status import without_lost_devices
+from dibs.values import names
+
+_NOT_FATAL = (FaultKind.UNKNOWN_FIELD, FaultKind.DUPLICATE_KEY, FaultKind.BARE_WORD)
+
+
+def record_of(resource: Resource, version: str) -> Record:
+    record = reading.record_of(resource.api_version(version), resource.kind)
+    assert record is not None, (resource, version)
+    return record
+
+
+def _stored_record(resource: Resource) -> Record:
+    kept = kinds.kept_in(resource)
+    return record_of(kept, kept.stored_version)
+
+
+# --- bodies ---------------------------------------------------------------------------------------
+
+
+def slips(call: Call, tree: Tree, duplicates: Iterable[str], mode: str) -> tuple[str, ...]:
+    """Return what a client is warned of: unknown and repeated fields. Raises Failure (400) if it
+    asked for Strict."""
+    if mode == "Ignore":
+        return ()
+    unknown = strict.unknown_fields(tree, record_of(call.resource, call.version))
+    found = (*unknown, *duplicates)
+    if found and mode == "Strict":
+        raise _unreadable(call, f"strict decoding error: {', '.join(found)}")
+    return found
+
+
+def stored(call: Call, tree: Tree) -> Tree:
+    """Return the body as it is stored: its fields alone, with defaults. Raises Failure (400)."""
+    shaped = up(call.resource, call.version, tree)
+    if call.resource.group == RESOURCE:
+        item = _decoded(call, shaped)
+        return codec.encode(defaults.apply(item))
+    fitting = shape.fit(_stored_record(call.resource), shaped)
+    if fitting.faults:
+        raise _unreadable(call, "; ".join(fitting.faults))
+    return fitting.tree
+
+
+def _decoded(call: Call, tree: Tree) -> Known:
+    decoded = codec.decode(tree)
+    fatal = [fault for fault in decoded.faults if fault.kind not in _NOT_FATAL]
+    if fatal or decoded.object is None:
+        texts = (str(replace(fault, subject="")) for fault in fatal)
+        raise _unreadable(call, "; ".join(texts))
+    return decoded.object
+
+
+def _unreadable(call: Call, why: str) -> failures.Failure:
+    kind = call.resource.kind
+    return failures.bad_request(
+        f'{kind} in version "{call.version}" cannot be handled as a {kind}: {why}'
+    )
+
+
+# --- objects --------------------------------------------------------------------------------------
+
+
+def new(call: Call, tree: Tree, context: Context) -> None:
+    """Raise Failure (422) with every fault of a new object, in its stored version."""
+    _refuse(call, tree, _faults(call, tree, None, context))
+
+
+def change(call: Call, tree: Tree, old: Tree, context: Context) -> Tree:
+    """Return the object as it will be stored. Raises Failure (422) with every fault of it."""
+    if call.resource.qualified == "resourceclaims.resource.k8s.io":
+        tree = _without_lost_reports(call, tree, old)
+    _refuse(call, tree, _faults(call, tree, old, context))
+    return tree
+
+
+def _without_lost_reports(call: Call, tree: Tree, old: Tree) -> Tree:
+    """A deallocator need not clear what drivers reported of the devices."""
+    if not (old.get("status") or {}).get("devices"):
+        return tree
+    item, before = _decoded(call, tree), _decoded(call, old)
+    assert isinstance(item, ResourceClaim)
+    assert isinstance(before, ResourceClaim)
+    kept = without_lost_devices(item.status, before.status)
+    return codec.encode(msgspec.structs.replace(item, status=kept))
+
+
+def _faults(call: Call, tree: Tree, old: Tree | None, context: Context) -> Iterator[FieldFault]:
+    if call.resource.model is None:
+        yield from _metadata(call.resource, tree, old)
+    else:
+        yield from _modelled(call, tree, old, context)
+    if call.resource.group != RESOURCE:
+        yield from shape.missing(_stored_record(call.resource), tree)
+        yield from core_rules.faults(call.resource, tree, old)
+
+
+def _modelled(call: Call, tree: Tree, old: Tree | None, context: Context) -> Iterator[FieldFault]:
+    item = _decoded(call, tree)
+    before = _decoded(call, old) if old is not None else None
+    if call.subresource == "status" and before is not None:
+        yield from rules.validate_status(item, before, context=context)
+    else:
+        yield from rules.validate(item, before, context=context)
+
+
+def _metadata(resource: Resource, tree: Tree, old: Tree | None) -> Iterator[FieldFault]:
+    meta = msgspec.convert(tree["metadata"], ObjectMeta)
+    if old is not None:
+        yield from metadata.updated(meta, msgspec.convert(old["metadata"], ObjectMeta))
+        return
+    yield from metadata.created(
+        meta, namespaced=resource.namespaced, name_faults=names.faults_of_dns_subdomain
+    )
+
+
+def _refuse(call: Call, tree: Tree, found: Iterable[FieldFault]) -> None:
+    faults = tuple({str(fault): fault for fault in found}.values())
+    if not faults:
+        return
+    kind, version = call.resource.kind, call.version
+    told = tuple(replace(each, path=versions.written(kind, version, each.path)) for each in faults)
+    raise failures.invalid(call.resource, tree["metadata"].get("name", ""), told)

@@ -1,0 +1,285 @@
+"""One request from its head to its answer: who, what, may they, do it, say it, note it.
+
+The only place where a bug becomes a 500, and where what was done goes to the audit log.
+"""
+
+from __future__ import annotations
+
+import ssl
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from aiohttp import web
+
+from dibs.api import (
+    check,
+    convert,
+    deletes,
+    doors,
+    failures,
+    patching,
+    reads,
+    reviews,
+    shape,
+    watches,
+    writes,
+)
+from dibs.api.calls import Asked, Call, Caller, Tree, Written
+from dibs.api.failures import Failure
+from dibs.api.gate import Credentials, Record
+from dibs.api.plane import Plane
+from dibs.api.server import answers, bodies, limits, negotiation, queries, routes, streams
+from dibs.api.server.answers import Answer, Wish
+from dibs.api.server.limits import Limits, Load
+from dibs.api.server.published import Published
+from dibs.api.server.routes import Document
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, once it is known who asks and what for."""
+
+    http: web.BaseRequest
+    call: Call
+    query: queries.Query
+    wish: Wish
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer, and what the audit log should know of it."""
+
+    answer: Answer
+    written: tuple[Written, ...] = ()
+
+
+class Handler:
+    """Answers requests, any number at a time."""
+
+    def __init__(self, plane: Plane, bounds: Limits, published: Published) -> None:
+        self.plane = plane
+        self.bounds = bounds
+        self.load = Load(bounds)
+        self.published = published
+
+    async def __call__(self, http: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answered(http)
+        except Failure as failure:
+            return await self._reply(http, answers.of_failure(failure))
+        except TimeoutError:
+            # Nobody takes the answer. What is half written can't be ended well.
+            if http.transport:
+                http.transport.abort()
+            raise
+        except (ConnectionError, ssl.SSLError):
+            raise
+        except Exception:  # noqa: BLE001: the one place where a bug is told, and not to the client
+            traceback.print_exc(file=sys.stderr)
+            failure = Failure(500, "InternalError", "Internal error occurred: see the server's log")
+            return await self._reply(http, answers.of_failure(failure))
+
+    async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
+        caller, peer = self._caller(http)
+        query = http.rel_url.query
+        what = routes.read(
+            _method(http), http.rel_url.raw_path, is_watch=queries.is_watch(query), caller=caller
+        )
+        asked = what.asked if isinstance(what, Call) else _asked(what)
+        refusal = self.plane.gate.refusal(caller, asked)
+        if refusal is not None:
+            self._note(http, caller, asked, 403, peer)
+            raise _forbidden(what, asked, caller, refusal)
+        accepted = negotiation.accepted(http.headers.get("Accept", ""))
+        if isinstance(what, Document):
+            return await self._reply(http, self.published.answer(what, accepted, http.headers))
+        request = Request(http, what, query, Wish(accepted, queries.including(query)))
+        if what.verb == "watch":
+            return await self._watch(request)
+        with self.load.request():
+            try:
+                done = await _VERBS[what.verb](self, request)
+            except Failure as failure:
+                self._note(http, caller, asked, failure.code, peer)
+                raise
+            for written in done.written or (None,):
+                self._note(http, caller, asked, done.answer.code, peer, written)
+            return await self._reply(http, done.answer)
+
+    def _caller(self, http: web.BaseRequest) -> tuple[Caller, str]:
+        """Raises Failure (401)."""
+        transport = http.transport
+        secured = transport.get_extra_info("ssl_object") if transport else None
+        certificate = secured.getpeercert(binary_form=True) if secured else None
+        peer = str((transport.get_extra_info("peername") or ("",))[0]) if transport else ""
+        shown = Credentials(http.headers.get("Authorization", ""), certificate, peer)
+        caller = self.plane.gate.who(shown)
+        if caller is None:
+            raise failures.unauthorized()
+        return caller, peer
+
+    def _note(
+        self,
+        http: web.BaseRequest,
+        caller: Caller,
+        asked: Asked,
+        code: int,
+        peer: str,
+        written: Written | None = None,
+    ) -> None:
+        before = written.before if written else None
+        after = written.after if written else None
+        agent = http.headers.get("User-Agent", "")[:200]
+        self.plane.gate.note(Record(caller, asked, code, peer, agent, before, after))
+
+    async def _reply(self, http: web.BaseRequest, answer: Answer) -> web.StreamResponse:
+        zipped = await answers.zipped(answer.body, http.headers.get("Accept-Encoding", ""))
+        body = answer.body if zipped is None else zipped
+        response = web.Response(status=answer.code, body=body, headers=answers.headers(answer))
+        if zipped is not None:
+            response.headers["Content-Encoding"] = "gzip"
+        async with limits.patience(self.bounds, len(body)):
+            await response.prepare(http)
+            await response.write_eof()
+        return response
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    async def get(self, request: Request) -> Done:
+        revision = request.query.get("resourceVersion", "")
+        entry = reads.get(self.plane.store, request.call, revision)
+        return Done(answers.of_entry(self.plane, request.call, entry, request.wish))
+
+    async def list(self, request: Request) -> Done:
+        options = queries.listing(request.query)
+        listed = reads.listed(self.plane.store, self.plane.reader, request.call, options)
+        return Done(answers.of_list(self.plane, request.call, listed, request.wish))
+
+    async def _watch(self, request: Request) -> web.StreamResponse:
+        call = request.call
+        options = queries.watching(request.query, call.name)
+        with self.load.watch(call.caller.name):
+            started = watches.start(self.plane, replace(call, name=""), options)
+            return await streams.send(
+                request.http, self.plane, call, started, request.wish, self.bounds
+            )
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def create(self, request: Request) -> Done:
+        call, plane = request.call, self.plane
+        if call.subresource:
+            return await self._door(request)
+        body = await self._body(request)
+        if not call.resource.is_kept:
+            tree = self._review(call, body.tree)
+            return Done(answers.of_tree(tree, 201, request.wish))
+        options = queries.writing(request.query, _agent(request))
+        written = await writes.create(plane, call, body.tree, options, body.duplicates)
+        return self._done(request, written)
+
+    def _review(self, call: Call, tree: Tree) -> Tree:
+        tree = convert.claimed(call.resource, call.version, tree)
+        fitting = shape.fit(check.record_of(call.resource, call.version), tree)
+        if fitting.faults:
+            raise failures.bad_request("; ".join(fitting.faults))
+        return reviews.answer(self.plane.gate, call, fitting.tree)
+
+    async def _door(self, request: Request) -> Done:
+        call, plane = request.call, self.plane
+        body = (await self._body(request)).tree
+        options = queries.writing(request.query, _agent(request))
+        match call.subresource:
+            case "binding":
+                answer = await doors.bind(plane, call, body, options)
+            case "eviction":
+                given = body.get("deleteOptions")
+                inner = given if isinstance(given, dict) else None
+                answer = await doors.evict(plane, call, queries.deleting(request.query, inner))
+            case _:
+                answer = doors.token(plane, call, body)
+        return Done(answers.of_tree(answer, 201, request.wish))
+
+    async def update(self, request: Request) -> Done:
+        body = await self._body(request)
+        options = queries.writing(request.query, _agent(request))
+        written = await writes.update(self.plane, request.call, body.tree, options, body.duplicates)
+        return self._done(request, written)
+
+    async def patch(self, request: Request) -> Done:
+        sent = await bodies.a_patch(request.http, self.bounds)
+        options = queries.writing(request.query, _agent(request))
+        if sent.type == patching.APPLY and not request.query.get("fieldManager"):
+            options = replace(options, manager="")
+        written = await patching.patch(self.plane, request.call, sent, options)
+        return self._done(request, written)
+
+    async def delete(self, request: Request) -> Done:
+        given = await bodies.options(request.http, self.bounds)
+        options = queries.deleting(request.query, given)
+        written = await deletes.delete(self.plane, request.call, options)
+        return self._done(request, written)
+
+    async def deletecollection(self, request: Request) -> Done:
+        given = await bodies.options(request.http, self.bounds)
+        options = queries.deleting(request.query, given)
+        selected = queries.listing(request.query)
+        done = await deletes.delete_collection(self.plane, request.call, selected, options)
+        tree: Tree = {
+            "kind": f"{request.call.resource.kind}List",
+            "apiVersion": request.call.resource.api_version(request.call.version),
+            "metadata": {"resourceVersion": str(self.plane.store.revision)},
+            "items": [each.tree for each in done],
+        }
+        return Done(answers.of_tree(tree, 200, request.wish), done)
+
+    async def _body(self, request: Request) -> bodies.Body:
+        version, kind = bodies.kind_of(request.call)
+        return await bodies.an_object(request.http, self.bounds, version, kind)
+
+    def _done(self, request: Request, written: Written) -> Done:
+        answer = answers.of_written(self.plane, request.call, written, request.wish)
+        return Done(answer, (written,))
+
+
+_VERBS: dict[str, Callable[[Handler, Request], Awaitable[Done]]] = {
+    "get": Handler.get,
+    "list": Handler.list,
+    "create": Handler.create,
+    "update": Handler.update,
+    "patch": Handler.patch,
+    "delete": Handler.delete,
+    "deletecollection": Handler.deletecollection,
+}
+
+
+def _method(http: web.BaseRequest) -> str:
+    if http.method not in _METHODS:
+        raise failures.wrong_method()
+    return http.method
+
+
+def _agent(request: Request) -> str:
+    return request.http.headers.get("User-Agent", "")
+
+
+def _asked(what: Document) -> Asked:
+    return Asked(what.method.lower(), path="/" + "/".join(what.steps))
+
+
+def _forbidden(what: Call | Document, asked: Asked, caller: Caller, why: str) -> Failure:
+    """`User "x" cannot list resource "pods" in API group "" in the namespace "default"`."""
+    if isinstance(what, Document):
+        text = f'forbidden: User "{caller.name}" cannot {asked.verb} path "{asked.path}"'
+        return Failure(403, "Forbidden", f"{text}: {why}" if why else text)
+    named = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    text = (
+        f'User "{caller.name}" cannot {asked.verb} resource "{named}" in API group '
+        f'"{asked.group}" {where}'
+    )
+    return failures.forbidden(what.resource, what.name, f"{text}: {why}" if why else text)

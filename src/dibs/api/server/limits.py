@@ -1,0 +1,74 @@
+"""How much one client, and all of them, may ask for. What is above is refused or dropped.
+
+Source: kube-apiserver, where it has the bound (3 MiB a body, 400 requests at a time).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from dibs.api import failures
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken."""
+
+    body_bytes: int = 3 * 2**20
+    body_s: float = 20.0
+    depth: int = 100
+    header_bytes: int = 16 * 1024
+    headers: int = 100
+    requests: int = 400
+    watches: int = 10_000
+    watches_of_one: int = 1_000
+    connections: int = 12_000
+    idle_s: float = 90.0
+    handshake_s: float = 10.0
+    write_s: float = 20.0
+
+
+@dataclass(slots=True)
+class Load:
+    """What is going on now; owned by one server."""
+
+    limits: Limits
+    requests: int = 0
+    watches: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Raises Failure (429) when too many are being answered."""
+        if self.requests >= self.limits.requests:
+            raise failures.too_many("too many requests at a time; try again later")
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
+
+    @contextmanager
+    def watch(self, caller: str) -> Iterator[None]:
+        """Raises Failure (429) when the caller, or all of them, have too many."""
+        if self.watches[caller] >= self.limits.watches_of_one:
+            raise failures.too_many(
+                f"{caller} has {self.watches[caller]} watches open, which is the limit", 10
+            )
+        if self.watches.total() >= self.limits.watches:
+            raise failures.too_many(f"{self.watches.total()} watches are open, the limit", 10)
+        self.watches[caller] += 1
+        try:
+            yield
+        finally:
+            self.watches[caller] -= 1
+            if not self.watches[caller]:
+                del self.watches[caller]
+
+
+def patience(limits: Limits, size: int) -> asyncio.Timeout:
+    """Return the time in which a client must have taken `size` bytes; TimeoutError otherwise."""
+    return asyncio.timeout(limits.write_s * (1 + size // 65536))

@@ -1,0 +1,117 @@
+"""The socket: opened, bounded, served, closed.
+
+    async with listening(plane, host="127.0.0.1", port=0, tls=None) as server: server.url
+
+Without TLS only the loopback is served, for tests. Whoever is connected beyond the bound is turned
+away at once; whoever sends no request within the idle time is, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from dibs.api.plane import Plane
+from dibs.api.server.handling import Handler
+from dibs.api.server.limits import Limits
+from dibs.api.server.published import Published
+from dibs.values.mistake import Mistake
+
+_BACKLOG = 1024
+# How long running requests get when the server ends.
+_GRACE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server that serves. `url` is where."""
+
+    url: str
+    host: str
+    port: int
+    handler: Handler
+
+
+class _Connection(RequestHandler):
+    """One more than there may be is closed before it can say anything."""
+
+    __slots__ = ()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        server = self._manager
+        if isinstance(server, _Server) and len(server.connections) > server.most:
+            assert isinstance(transport, asyncio.Transport)
+            transport.abort()
+
+
+class _Server(web.Server):
+    def __init__(self, handler: Handler, bounds: Limits) -> None:
+        super().__init__(handler, handler_cancellation=True)
+        self.most = bounds.connections
+        self._bounds = bounds
+
+    def __call__(self) -> RequestHandler:
+        bounds = self._bounds
+        return _Connection(
+            self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=bounds.idle_s,
+            max_line_size=bounds.header_bytes,
+            max_field_size=bounds.header_bytes,
+            max_headers=bounds.headers,
+            access_log=None,
+            lingering_time=0,
+        )
+
+
+@asynccontextmanager
+async def listening(
+    plane: Plane,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+    bounds: Limits | None = None,
+) -> AsyncIterator[Serving]:
+    """Serve until the block is left. Raises Mistake when the address can't be had."""
+    if tls is None and not _is_loopback(host):
+        raise Mistake("without TLS only the loopback is served", value=host)
+    bounds = bounds or Limits()
+    handler = Handler(plane, bounds, Published())
+    server = _Server(handler, bounds)
+    more = {"ssl_handshake_timeout": bounds.handshake_s} if tls else {}
+    try:
+        socket = await asyncio.get_running_loop().create_server(
+            server, host, port, ssl=tls, backlog=_BACKLOG, **more
+        )
+    except OSError as fault:
+        raise Mistake(
+            f"can't listen on {host}:{port}: {(fault.strerror or str(fault)).lower()}",
+            value=f"{host}:{port}",
+            remedy="end whoever has the port, or choose another one with --listen",
+        ) from None
+    bound = socket.sockets[0].getsockname()[1]
+    named = f"[{host}]" if ":" in host else host
+    try:
+        yield Serving(f"{'https' if tls else 'http'}://{named}:{bound}", host, bound, handler)
+    finally:
+        handler.published.is_ready = False
+        socket.close()
+        await server.shutdown(_GRACE_S)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,124 @@
+"""Objects and the bytes they are stored as; one object's bytes as a client gets them.
+
+An object is stored as JSON in its stored version, with apiVersion, kind and metadata first and
+without its resourceVersion, which is the revision at which it was written. To serve it, the head
+is exchanged and the revision put in: no object is decoded for a list.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import msgspec
+
+from dibs.api import convert, kinds
+from dibs.api.calls import Tree
+from dibs.api.kinds import Resource
+from dibs.store.records import Entry, Event, Key
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict).decode
+
+
+def key_of(resource: Resource, namespace: str, name: str) -> Key:
+    return Key(kinds.kept_in(resource).qualified, namespace if resource.namespaced else "", name)
+
+
+def to_bytes(tree: Tree) -> bytes:
+    """Return what is stored of a tree in its stored version."""
+    metadata = {key: tree["metadata"][key] for key in tree["metadata"] if key != "resourceVersion"}
+    head = {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "metadata": metadata}
+    return _encode({**head, **{key: tree[key] for key in tree if key not in head}})
+
+
+class Reader:
+    """Entries as trees, the latest ones kept decoded.
+
+    Owned by the server; the key is the revision an entry was written at, so nothing in it can be
+    out of date; bounded by `size`. Nobody changes a tree that came from here.
+    """
+
+    def __init__(self, size: int = 4096) -> None:
+        self.size = size
+        self._trees: OrderedDict[int, Tree] = OrderedDict()
+
+    def tree(self, entry: Entry) -> Tree:
+        """Return the stored tree, with its resourceVersion."""
+        found = self._trees.get(entry.mod_revision)
+        if found is None:
+            found = tree_of(entry)
+            self._trees[entry.mod_revision] = found
+            if len(self._trees) > self.size:
+                self._trees.popitem(last=False)
+        return found
+
+
+def tree_of(entry: Entry) -> Tree:
+    return _tree(entry.value, entry.mod_revision)
+
+
+def _tree(value: bytes, revision: int) -> Tree:
+    tree: Tree = _decode(value)
+    tree["metadata"] = {**tree["metadata"], "resourceVersion": str(revision)}
+    return tree
+
+
+def last_tree(event: Event) -> Tree:
+    """Return the object an event is about; of a deleted one, what it was, at that revision."""
+    entry = event.after or event.before
+    assert entry
+    return _tree(entry.value, event.revision)
+
+
+# --- bytes to serve -------------------------------------------------------------------------------
+
+
+def served(resource: Resource, version: str, entry: Entry) -> bytes:
+    """Return the JSON of an object in a version."""
+    return _served(resource, version, entry.value, entry.mod_revision)
+
+
+def _served(resource: Resource, version: str, value: bytes, revision: int) -> bytes:
+    if not convert.looks_as_stored(resource, version):
+        return _encode(convert.down(resource, version, _tree(value, revision)))
+    stored = _head(resource, resource.stored_version)
+    assert value.startswith(stored), value[:100]
+    number = b'"resourceVersion":"%d",' % revision
+    return b"".join((_head(resource, version), number, value[len(stored) :]))
+
+
+def bookmark(resource: Resource, version: str, revision: int, ends_initial: bool) -> bytes:
+    """Return the object of a bookmark: a revision, and whether all that was there has been sent."""
+    metadata: Tree = {"resourceVersion": str(revision)}
+    if ends_initial:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    head = {"kind": resource.kind, "apiVersion": resource.api_version(version)}
+    return _encode({**head, "metadata": metadata})
+
+
+_HEADS: dict[tuple[str, str, str], bytes] = {}
+
+
+def _head(resource: Resource, version: str) -> bytes:
+    """`{"apiVersion":"v1","kind":"Pod","metadata":{`, after which something follows: the name."""
+    key = (resource.group, resource.kind, version)
+    if key not in _HEADS:
+        head = {"apiVersion": resource.api_version(version), "kind": resource.kind, "metadata": {}}
+        _HEADS[key] = _encode(head)[:-2]
+    return _HEADS[key]
+
+
+def list_bytes(
+    resource: Resource,
+    version: str,
+    items: Iterator[bytes],
+    metadata: dict[str, object],
+) -> bytes:
+    """Return the JSON of a list of objects that are JSON already."""
+    head = {
+        "kind": f"{resource.kind}List",
+        "apiVersion": resource.api_version(version),
+        "metadata": metadata,
+    }
+    return b"".join((_encode(head)[:-1], b',"items":[', b",".join(items), b"]}"))
