@@ -211,3 +211,8 @@ def not_stored(message: str) -> Failure:
 def too_slow(seconds: float) -> Failure:
     text = f"the body of the request did not come in within {seconds:g} s"
     return Failure(408, "Timeout", text)
+
+
+def bug() -> Failure:
+    text = "Internal error occurred: this is a bug of dibs, and its log says where"
+    return Failure(500, "InternalError", text)

@@ -8,7 +8,7 @@ Source: API concepts, "Efficient detection of changes", "Streaming lists", "Watc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 
 from dibs.api import failures, kinds, paging, selecting, storage
@@ -93,7 +93,7 @@ def _agreeing(options: WatchOptions) -> None:
         raise failures.bad_request("sendInitialEvents requires allowWatchBookmarks")
 
 
-async def changes(plane: Plane, started: Started) -> AsyncIterator[Sequence[Change]]:
+async def changes(plane: Plane, started: Started) -> AsyncGenerator[Sequence[Change], None]:
     """Yield what there is and what happens, in portions, until the time of the watch is over.
 
     Raises TooSlow and Closed of the store.

@@ -126,9 +126,7 @@ def _yaml(data: bytes) -> tuple[Any, tuple[str, ...]]:
 def _mapping(tree: object) -> Tree:
     if not isinstance(tree, dict):
         what = "nothing" if tree is None else f"a {type(tree).__name__}"
-        raise failures.bad_request(
-            f"the body must be a mapping with apiVersion and kind, not {what}"
-        )
+        raise failures.bad_request(f"the body must be an object of the API, not {what}")
     return tree
 
 

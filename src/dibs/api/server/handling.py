@@ -78,10 +78,10 @@ class Handler:
             raise
         except (ConnectionError, ssl.SSLError):
             raise
-        except Exception:  # noqa: BLE001: the one place where a bug is told, and not to the client
+        # The one place where a bug is told, and not to the client.
+        except Exception:  # noqa: BLE001
             traceback.print_exc(file=sys.stderr)
-            failure = Failure(500, "InternalError", "Internal error occurred: see the server's log")
-            return await self._reply(http, answers.of_failure(failure))
+            return await self._reply(http, answers.of_failure(failures.bug()))
 
     async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
         caller, peer = self._caller(http)

@@ -7,7 +7,6 @@ Unknown parameters are passed over, as Kubernetes does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from dibs.api import failures
 from dibs.api.calls import DeleteOptions, ListOptions, Tree, WatchOptions, WriteOptions
@@ -107,7 +106,7 @@ def including(query: Query) -> Include:
     found = _text(query, "includeObject") or "Metadata"
     if found not in INCLUDES:
         raise _not_one_of("includeObject", found, INCLUDES)
-    return cast(Include, found)
+    return found
 
 
 def is_watch(query: Query) -> bool:

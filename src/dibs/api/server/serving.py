@@ -67,7 +67,6 @@ class _Server(web.Server):
             max_line_size=bounds.header_bytes,
             max_field_size=bounds.header_bytes,
             max_headers=bounds.headers,
-            access_log=None,
             lingering_time=0,
         )
 
@@ -87,10 +86,15 @@ async def listening(
     bounds = bounds or Limits()
     handler = Handler(plane, bounds, Published())
     server = _Server(handler, bounds)
-    more = {"ssl_handshake_timeout": bounds.handshake_s} if tls else {}
+    handshake_s = bounds.handshake_s if tls else None
     try:
         socket = await asyncio.get_running_loop().create_server(
-            server, host, port, ssl=tls, backlog=_BACKLOG, **more
+            server,
+            host,
+            port,
+            ssl=tls,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=handshake_s,
         )
     except OSError as fault:
         raise Mistake(
