@@ -11,6 +11,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from dibs.model.objects import (
     DeviceConstraint,
     DeviceRequest,
@@ -26,7 +28,7 @@ from dibs.testing.worlds.hardware import LINKS, ROOT
 
 _GPU, _NIC = (f'device.attributes["{driver}"]' for driver in (GPU, NIC))
 _OF_GPU, _OF_NIC = (f'device.driver == "{driver}"' for driver in (GPU, NIC))
-_MODEL = f"{GPU}/model"
+_MODEL, _FIRMWARE = f"{GPU}/model", f"{GPU}/firmware"
 
 CLASSES = (
     build.device_class("gpu", _OF_GPU),
@@ -83,7 +85,7 @@ class _Asker:
         chance = self.chance
         found: list[_Wish] = []
         for kind, supply in self.stock.supply.items():
-            left = round(supply * chance.uniform(0.5, 1.1))
+            left = round(supply * chance.uniform(0.4, 1.05))
             most = self.size.requests if not found else 2
             for _ in range(chance.randint(min(most, 3), most)):
                 wish = self.wish(kind)
@@ -177,7 +179,9 @@ class _Asker:
         chance = self.chance
         if chance.random() < 0.4:
             return build.distinct(chance.choice((ROOT, LINKS)), *self._some(names))
-        attribute = chance.choice((ROOT, ROOT, LINKS, LINKS, _MODEL))
+        attribute = chance.choice(
+            (ROOT, ROOT, ROOT, LINKS, LINKS, LINKS, _MODEL, _MODEL, _FIRMWARE)
+        )
         # Of all requests only where they are few: else no value is had by so many devices.
         is_of_all = len(names) < 3 and chance.random() < 0.5
         return build.match(attribute, *(() if is_of_all else self._some(names)))
@@ -192,6 +196,11 @@ class _Asker:
             more = [self.wish(wish.kind) for _ in range(chance.choice((0, 1, 1, 2)))]
             named = zip(("first", "second", "third"), [*more, wish], strict=False)
             options = [self._alternative(option, each, derived) for option, each in named]
+            if more and chance.random() < 0.1:
+                # More than a claim may have (32), with others: it can only be passed over.
+                options[0] = msgspec.structs.replace(
+                    options[0], allocation_mode="ExactCount", count=31
+                )
             return build.first_available(name, *options)
         return build.request(
             name,
@@ -208,13 +217,11 @@ class _Asker:
     def _alternative(
         self, name: str, wish: _Wish, derived: dict[str, str] | None
     ) -> DeviceSubRequest:
-        # Some ask for more than a claim may have (32): they can only be passed over.
-        is_too_much = self.chance.random() < 0.02
         return build.alternative(
             name,
             *wish.selectors,
             device_class=_class(wish, derived),
-            count=31 if is_too_much else wish.count,
+            count=wish.count,
             all_devices=wish.all_devices,
             tolerations=self._tolerations(),
             capacity=wish.capacity,

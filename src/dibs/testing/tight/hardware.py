@@ -102,7 +102,7 @@ def _whole(chance: random.Random, count: int) -> _Batch:
     looks = _Looks(chance, count)
     found = (
         build.device(
-            f"gpu-{index}",
+            f"dev-{index}",
             memory=chance.choice(("80Gi", "80Gi", "40Gi")),
             attributes=looks.of(index, chance.choice(looks.models)),
             taints=_taints(chance),
@@ -126,7 +126,7 @@ def _bound(chance: random.Random, device: Device) -> Device:
 def _network(chance: random.Random, count: int) -> _Batch:
     looks = _Looks(chance, count)
     found = (
-        build.device(f"nic-{index}", attributes=looks.of(index, "cx7"), taints=_taints(chance))
+        build.device(f"dev-{index}", attributes=looks.of(index, "cx7"), taints=_taints(chance))
         for index in range(count)
     )
     return _Batch("network", NIC, tuple(found))
@@ -134,9 +134,12 @@ def _network(chance: random.Random, count: int) -> _Batch:
 
 def _partitions(chance: random.Random, count: int) -> _Batch:
     """Partitions of up to a third as many cards, more of them than the cards can give at once."""
-    most = max(1, min(8, count // 3))
+    most = max(1, min(7, count // 3))
     cards = tuple(_card(chance, index) for index in range(chance.randint(1, most)))
     with_modes = chance.random() < 0.3
+    # What all cards have in common: one more set to draw from, of the two that a device may.
+    engines = build.counter_set("engines", copy=str(chance.randint(2, max(2, count // 2))))
+    shared = (engines,) if chance.random() < 0.25 else ()
     profiles = chance.sample(sorted(PROFILES), chance.randint(2, 4))
     looks = _Looks(chance, len(cards))
     found = []
@@ -150,15 +153,15 @@ def _partitions(chance: random.Random, count: int) -> _Batch:
         is_shareable = chance.random() < 0.06
         found.append(
             build.device(
-                f"part-{index}",
+                f"dev-{index}",
                 attributes={**looks.of(place, profile), "index": index, "card": place},
                 taints=_taints(chance),
-                draws=[draw],
+                draws=[draw, *(build.draw(each.name, copy="1") for each in shared)],
                 shareable=is_shareable,
                 memory=f"{memory}0Gi",
             )
         )
-    return _Batch("parts", GPU, tuple(found), cards)
+    return _Batch("parts", GPU, tuple(found), (*cards, *shared))
 
 
 def _card(chance: random.Random, index: int) -> CounterSet:
@@ -191,7 +194,7 @@ def _shared(chance: random.Random, count: int) -> _Batch:
             capacity["bandwidth"] = _capacity(100 if is_shareable else 35, fixed, is_shareable)
         found.append(
             build.device(
-                f"shared-{index}",
+                f"dev-{index}",
                 capacity=capacity if is_metered or chance.random() < 0.97 else {},
                 attributes=looks.of(index, chance.choice(looks.models)),
                 taints=_taints(chance),
@@ -282,12 +285,17 @@ def _taints(chance: random.Random) -> list[DeviceTaint]:
 
 
 def _published(chance: random.Random, batch: _Batch) -> Iterator[ResourceSlice]:
-    """One pool or two, in one slice or two each; now and then an older generation beside it."""
+    """One pool or two, in one slice or two each; now and then an older generation beside it.
+
+    Many drivers name their pool after the node, and their devices alike.
+    """
     devices = list(batch.devices)
     if not batch.cards and len(devices) > 4 and chance.random() < 0.2:
         half = len(devices) // 2
         yield from _pool(chance, batch, f"{batch.kind}-a", devices[:half])
         yield from _pool(chance, batch, f"{batch.kind}-b", devices[half:])
+    elif batch.kind in ("parts", "network") and chance.random() < 0.5:
+        yield from _pool(chance, batch, NODE.metadata.name, devices)
     else:
         yield from _pool(chance, batch, f"{batch.kind}-pool", devices)
 
@@ -306,7 +314,7 @@ def _pool(
     # A slice is missing in some: nothing of the pool can be had then.
     announced = count + (chance.random() < 0.02)
     generation = chance.randint(1, 3)
-    names = [f"{pool}-{index}" for index in range(count)]
+    names = [f"{batch.kind}-{pool}-{index}" for index in range(count)]
     chance.shuffle(names)
     for name, part in zip(names, parts, strict=False):
         yield build.resource_slice(
@@ -335,7 +343,7 @@ def _pool(
         stale = build.devices("stale", 2, index=0, model="a")
         node = NODE.metadata.name
         yield build.resource_slice(
-            *stale, name=f"{pool}-stale", driver=batch.driver, pool=pool, node=node
+            *stale, name=f"{batch.kind}-{pool}-stale", driver=batch.driver, pool=pool, node=node
         )
 
 
@@ -374,7 +382,7 @@ def _holders(
                 share=f"00000000-0000-4000-8000-{index:012}" if is_share else None,
                 consumed=_third(device) if is_share else None,
             )
-            name = f"{slice.metadata.name}-{device.name}"
+            name = f"{batch.kind}-{slice.metadata.name}-{device.name}"
             found.append(build.allocated(build.claim(name, namespace="other"), pick))
             if not is_admin:
                 lost += _worth(batch, device) // (3 if is_share else 1)
@@ -388,7 +396,7 @@ def _third(device: Device) -> dict[str, str]:
 
 def _amount(batch: _Batch) -> int:
     if batch.kind == "parts":
-        return sum(_memory(card) for card in batch.cards)
+        return sum(_memory(card) for card in batch.cards if "memory" in card.counters)
     return sum(_worth(batch, device) for device in batch.devices)
 
 
