@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from dibs.client.cluster import Conflict, Forbidden, Missing, Ref, Unreachable
-from dibs.model.kinds import Known
+from dibs.client.cluster import Conflict, Forbidden, Missing, Unreachable
 
 LOG = logging.getLogger("dibs.control")
 
@@ -25,44 +24,49 @@ LONGEST_WAIT_S = 60.0
 FORBIDDEN_WAIT_S = 30.0
 
 
-class Loop(Protocol):
+Key = TypeVar("Key", bound=Hashable)
+# What changes are of: the model's objects for most loops, entries of the store for some.
+Thing = TypeVar("Thing", contravariant=True)
+
+
+class Loop(Protocol[Thing, Key]):
     """What one loop is: `tend` is called from one task a key, and must be safe to call again."""
 
     @property
     def name(self) -> str: ...
 
-    def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
+    def concerned(self, before: Thing | None, after: Thing | None) -> Iterable[Key]:
         """Yield the keys to look at after a change of one object."""
 
-    async def tend(self, ref: Ref) -> float | None:
+    async def tend(self, key: Key, /) -> float | None:
         """Put one key right; return in how many seconds to look again, None for only on change."""
 
 
 @dataclass(slots=True)
-class Tending:
+class Tending(Generic[Thing, Key]):
     """Runs one loop. `changed` is its mirror's listener; `workers` keys are tended at once."""
 
-    loop: Loop
+    loop: Loop[Thing, Key]
     workers: int = 4
-    _wanted: asyncio.Queue[Ref] = field(default_factory=asyncio.Queue)
+    _wanted: asyncio.Queue[Key] = field(default_factory=asyncio.Queue)
     # In the queue, or to be put there once the call under way is over.
-    _queued: set[Ref] = field(default_factory=set)
-    _busy: set[Ref] = field(default_factory=set)
-    _again: set[Ref] = field(default_factory=set)
-    _failures: dict[Ref, int] = field(default_factory=dict)
-    _timers: dict[Ref, asyncio.TimerHandle] = field(default_factory=dict)
+    _queued: set[Key] = field(default_factory=set)
+    _busy: set[Key] = field(default_factory=set)
+    _again: set[Key] = field(default_factory=set)
+    _failures: dict[Key, int] = field(default_factory=dict)
+    _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
 
-    def changed(self, before: Known | None, after: Known | None) -> None:
-        for ref in self.loop.concerned(before, after):
-            self.want(ref)
+    def changed(self, before: Thing | None, after: Thing | None) -> None:
+        for key in self.loop.concerned(before, after):
+            self.want(key)
 
-    def want(self, ref: Ref) -> None:
+    def want(self, key: Key) -> None:
         """Have a key looked at as soon as possible."""
-        if ref in self._busy:
-            self._again.add(ref)
-        elif ref not in self._queued:
-            self._queued.add(ref)
-            self._wanted.put_nowait(ref)
+        if key in self._busy:
+            self._again.add(key)
+        elif key not in self._queued:
+            self._queued.add(key)
+            self._wanted.put_nowait(key)
 
     @property
     def is_idle(self) -> bool:
@@ -82,45 +86,45 @@ class Tending:
 
     async def _work(self) -> None:
         while True:
-            ref = await self._wanted.get()
-            self._queued.discard(ref)
-            self._busy.add(ref)
+            key = await self._wanted.get()
+            self._queued.discard(key)
+            self._busy.add(key)
             try:
-                wait_s = await self._tended(ref)
+                wait_s = await self._tended(key)
             finally:
-                self._busy.discard(ref)
-            if ref in self._again:
-                self._again.discard(ref)
-                self.want(ref)
+                self._busy.discard(key)
+            if key in self._again:
+                self._again.discard(key)
+                self.want(key)
             elif wait_s is not None:
-                self._look_again(ref, wait_s)
+                self._look_again(key, wait_s)
 
-    async def _tended(self, ref: Ref) -> float | None:
+    async def _tended(self, key: Key) -> float | None:
         """One call; returns when the next is due."""
         try:
-            wait_s = await self.loop.tend(ref)
+            wait_s = await self.loop.tend(key)
         except (Conflict, Missing, Unreachable):
             # The world moved: what is written now decides, a moment later.
-            return self._backed_off(ref)
+            return self._backed_off(key)
         except Forbidden as refused:
-            LOG.warning("%s: %s: %s", self.loop.name, ref, refused)
-            return max(self._backed_off(ref), FORBIDDEN_WAIT_S)
+            LOG.warning("%s: %s: %s", self.loop.name, key, refused)
+            return max(self._backed_off(key), FORBIDDEN_WAIT_S)
         except Exception:
-            LOG.exception("%s: %s", self.loop.name, ref)
-            return max(self._backed_off(ref), FORBIDDEN_WAIT_S)
-        self._failures.pop(ref, None)
+            LOG.exception("%s: %s", self.loop.name, key)
+            return max(self._backed_off(key), FORBIDDEN_WAIT_S)
+        self._failures.pop(key, None)
         return wait_s
 
-    def _backed_off(self, ref: Ref) -> float:
-        failures = self._failures.get(ref, 0)
-        self._failures[ref] = failures + 1
+    def _backed_off(self, key: Key) -> float:
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
         return min(FIRST_WAIT_S * 2.0 ** min(failures, 30), LONGEST_WAIT_S)
 
-    def _look_again(self, ref: Ref, wait_s: float) -> None:
+    def _look_again(self, key: Key, wait_s: float) -> None:
         def due() -> None:
-            self._timers.pop(ref, None)
-            self.want(ref)
+            self._timers.pop(key, None)
+            self.want(key)
 
-        if (earlier := self._timers.pop(ref, None)) is not None:
+        if (earlier := self._timers.pop(key, None)) is not None:
             earlier.cancel()
-        self._timers[ref] = asyncio.get_running_loop().call_later(max(wait_s, 0.0), due)
+        self._timers[key] = asyncio.get_running_loop().call_later(max(wait_s, 0.0), due)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,7 +82,7 @@ HISTORIES = st.lists(st.tuples(st.sampled_from(NAMES), st.booleans()), max_size=
 
 @given(HISTORIES, st.randoms(use_true_random=False))
 def test_any_order_of_telling_ends_the_same(
-    history: list[tuple[str, bool]], chance: object
+    history: list[tuple[str, bool]], chance: Random
 ) -> None:
     """Each event may come from the watch, from a write, twice and late; the end is the newest."""
     events = [

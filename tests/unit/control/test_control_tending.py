@@ -48,7 +48,7 @@ class Recorder:
         return self.again_s
 
 
-def run(tending: Tending, seconds: float, *wanted: Ref) -> None:
+def run(tending: Tending[Known, Ref], seconds: float, *wanted: Ref) -> None:
     async def story() -> None:
         task = asyncio.create_task(tending.run())
         for ref in wanted:

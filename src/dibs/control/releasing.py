@@ -1,0 +1,125 @@
+"""Claims whose consumers are gone: freed, unprotected, and deleted if they were made for one.
+
+Source: resourceclaim controller of kube-controller-manager (syncClaim).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dibs.client.cluster import Cluster, Ref
+from dibs.control.mirror import Mirror
+from dibs.model import kinds
+from dibs.model.core import Pod
+from dibs.model.kinds import Known
+from dibs.model.objects import ResourceClaim, ResourceClaimConsumerReference
+from dibs.model.workloads import PodGroup
+from dibs.schedule import release
+
+CLAIMS, PODS, GROUPS = (kinds.BY_NAME[key] for key in (
+    (kinds.GROUP, "ResourceClaim"), ("", "Pod"), ("scheduling.k8s.io", "PodGroup"),
+))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Releasing:
+    """Keys are claims."""
+
+    cluster: Cluster
+    mirror: Mirror
+    name: str = "releasing"
+    # Claims by the namespace and name of who uses or owns them.
+    _users: dict[tuple[str, str], set[Ref]] = field(default_factory=dict)
+
+    def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
+        match after or before:
+            case ResourceClaim():
+                self._index(before, after)
+                if after is not None:
+                    yield Ref.to(after)
+            case Pod() as pod:
+                # Only the end of a Pod frees anything.
+                is_over = after is None or not release.needs(pod, pod.metadata.uid)
+                if is_over or (before is not None and before.metadata.uid != pod.metadata.uid):
+                    yield from self._of(pod.metadata.namespace, pod.metadata.name)
+            case PodGroup() as group if after is None:
+                yield from self._of(group.metadata.namespace, group.metadata.name)
+
+    def _of(self, namespace: str, name: str) -> Iterable[Ref]:
+        """Claims that a Pod or group of this name uses, or that were made for it."""
+        return tuple(self._users.get((namespace, name), ()))
+
+    def _index(self, before: Known | None, after: Known | None) -> None:
+        for claim, is_now in ((before, False), (after, True)):
+            if not isinstance(claim, ResourceClaim):
+                continue
+            ref = Ref.to(claim)
+            for name in _names(claim):
+                claims = self._users.setdefault((ref.namespace, name), set())
+                if is_now:
+                    claims.add(ref)
+                else:
+                    claims.discard(ref)
+                    if not claims:
+                        del self._users[ref.namespace, name]
+
+    async def tend(self, ref: Ref) -> float | None:
+        claim = self.mirror.get(ref)
+        if not isinstance(claim, ResourceClaim):
+            return None
+        gone = await self._gone(claim)
+        freed = release.released(claim, lambda reference: reference not in gone)
+        if freed is not claim:
+            claim = await self._write(freed, "status")
+        bare = release.unprotected(claim)
+        if bare is not claim:
+            claim = await self._write(bare)
+        if release.is_orphan(claim, await self._owner(claim)):
+            await self.cluster.delete(ref, uid=claim.metadata.uid)
+        return None
+
+    async def _write(self, claim: ResourceClaim, door: str = "") -> ResourceClaim:
+        written = await self.cluster.update(claim, door)
+        assert isinstance(written, ResourceClaim), "a claim stays a claim"
+        if written.metadata.deletion_timestamp is None or written.metadata.finalizers:
+            self.mirror.wrote(written)
+        return written
+
+    async def _gone(self, claim: ResourceClaim) -> frozenset[ResourceClaimConsumerReference]:
+        """The consumers that need the claim no more; of other kinds than ours nobody knows."""
+        namespace = claim.metadata.namespace
+        found = set()
+        for reference in claim.status.reserved_for:
+            if release.is_pod(reference):
+                pod = await self._pod(Ref(PODS, namespace, reference.name), reference.uid)
+                if not release.needs(pod, reference.uid):
+                    found.add(reference)
+            elif release.is_group(reference):
+                group = await self._sure(Ref(GROUPS, namespace, reference.name))
+                if group is None or group.metadata.uid != reference.uid:
+                    found.add(reference)
+        return frozenset(found)
+
+    async def _owner(self, claim: ResourceClaim) -> Pod | None:
+        for owner in claim.metadata.owner_references:
+            if owner.controller and owner.kind == "Pod":
+                return await self._pod(Ref(PODS, claim.metadata.namespace, owner.name), owner.uid)
+        return None
+
+    async def _pod(self, ref: Ref, uid: str) -> Pod | None:
+        known = self.mirror.get(ref)
+        if isinstance(known, Pod) and known.metadata.uid == uid:
+            return known
+        found = await self._sure(ref)
+        return found if isinstance(found, Pod) else None
+
+    async def _sure(self, ref: Ref) -> Known | None:
+        """What isn't in the mirror may only be late: devices in use must not be given away."""
+        return self.mirror.get(ref) or await self.cluster.get(ref)
+
+
+def _names(claim: ResourceClaim) -> frozenset[str]:
+    """Who uses the claim or owns it, by name."""
+    users = (each.name for each in claim.status.reserved_for)
+    return frozenset((*users, *(each.name for each in claim.metadata.owner_references)))
