@@ -1,48 +1,60 @@
 """A mapping that is a value: `plus` and `minus` make another one, and cost what they touch.
 
-A large dict, never changed, lies below a small one that says what is different; a fork copies the
-small one. When that has grown to the square root of the large one they are made one again, so that
-a change costs about a microsecond, whatever the size. What is kept in it, and in what order, is
-the owner's matter. designs/033 has the figures, also of the libraries that were tried.
+A large dict, never changed, lies below one with what is different, and that below a small one with
+what was changed last; only the small one is copied at each change. One that has grown is merged
+with the next, so that a change costs a few microseconds, whatever the size. What is kept, and in
+what order, is the owner's matter. designs/033 has figures, also of the libraries that were tried.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Reversible,
+    ValuesView,
+)
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, cast, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 
-# Below this many changes a copy costs less than keeping count.
-FEW = 32
 MISSING: Any = object()
+# Under a key in an upper layer: what is below isn't there any more.
+GONE: Any = object()
+
+# So many changes are copied at each change.
+FEW = 32
+# And so many times the root of the size are in the middle: more, and copying them costs more than
+# merging them into the base, which is copied whole then.
+SHARE = 16
 
 
-class _Layers(NamedTuple, Generic[K, V]):
-    """`base` with `over` put on it. What `gone` names of the base is not there any more; a key of
-    it that is in `over` came back, and so takes its place anew.
-    """
-
+class Layers(NamedTuple, Generic[K, V]):
     base: dict[K, V]
-    over: dict[K, V]
-    gone: frozenset[K]
+    middle: dict[K, V]
+    top: dict[K, V]
+    size: int
 
 
-class Layered(Mapping[K, V]):
-    """A frozen mapping in order: as in a dict, or by rank where one is given.
+class Layered(Mapping[K, V], Reversible[K]):
+    """A frozen mapping in order: by rank where one is given, else as keys came.
 
-    In a dict's order a new key is the last one, and a changed value keeps its key's place. A rank
-    is worked out from a value, must differ between any two of them, and orders them ascending.
-    Equal to any mapping with equal items. Unhashable, like a dict.
+    A rank is worked out from a value, must differ between any two of them, and orders them
+    ascending. Without one a changed value keeps its key's place, and a key that went and came back
+    may. Equal to any mapping with equal items. Unhashable, like a dict.
     """
 
     __slots__ = ("_layers", "_rank")
 
-    # The one thing that is ever replaced in it: by layers that have the same items (`_flat`).
-    _layers: _Layers[K, V]
+    # The one thing that is ever replaced in it: by layers that have the same items.
+    _layers: Layers[K, V]
     _rank: Callable[[V], Any] | None
 
     def __init__(
@@ -53,32 +65,32 @@ class Layered(Mapping[K, V]):
         base = dict(items)
         if rank is not None:
             base = dict(sorted(base.items(), key=lambda item: rank(item[1])))
-        self._layers = _Layers(base, {}, frozenset())
+        self._layers = Layers(base, {}, {}, len(base))
         self._rank = rank
 
     def plus(self, key: K, value: V) -> Layered[K, V]:
         """With this value under this key, in place of what was there."""
-        base, over, gone = self._roomy()
-        return self._with(_Layers(base, {**over, key: value}, gone))
+        base, middle, top, size = self._roomy()
+        changed = top.copy()
+        changed[key] = value
+        return self._with(Layers(base, middle, changed, size + (key not in self)))
 
     def minus(self, key: K) -> Layered[K, V]:
         """Without this key; this very value when it has no such key."""
         if key not in self:
             return self
-        base, over, gone = self._roomy()
-        if key in over:
-            over = over.copy()
-            del over[key]
-        if key in base:
-            gone |= {key}
-        return self._with(_Layers(base, over, gone))
+        base, middle, top, size = self._roomy()
+        changed = top.copy()
+        changed[key] = GONE
+        return self._with(Layers(base, middle, changed, size - 1))
 
     def union(self, items: Mapping[K, V]) -> Layered[K, V]:
         """With all of these."""
         if not items:
             return self
-        base, over, gone = self._roomy()
-        return self._with(_Layers(base, {**over, **items}, gone))
+        base, middle, top, size = self._roomy()
+        added = sum(key not in self for key in items)
+        return self._with(Layers(base, middle, top | dict(items), size + added))
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -96,23 +108,22 @@ class Layered(Mapping[K, V]):
     def get(self, key: K, default: T, /) -> V | T: ...
 
     def get(self, key: K, default: Any = None, /) -> Any:
-        base, over, gone = self._layers
-        if over:
-            found = over.get(key, MISSING)
+        base, middle, top, _ = self._layers
+        if top:
+            found = top.get(key, MISSING)
             if found is not MISSING:
-                return found
-        if gone and key in gone:
-            return default
+                return default if found is GONE else found
+        if middle:
+            found = middle.get(key, MISSING)
+            if found is not MISSING:
+                return default if found is GONE else found
         return base.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return self.get(cast(K, key), MISSING) is not MISSING
 
     def __len__(self) -> int:
-        base, over, gone = self._layers
-        if not over:
-            return len(base) - len(gone)
-        return len(base) - len(gone) + sum(key in gone or key not in base for key in over)
+        return self._layers.size
 
     def __iter__(self) -> Iterator[K]:
         return iter(self._flat())
@@ -146,57 +157,56 @@ class Layered(Mapping[K, V]):
 
     # --- layers ---------------------------------------------------------------------------------
 
-    def _with(self, layers: _Layers[K, V]) -> Layered[K, V]:
+    def _with(self, layers: Layers[K, V]) -> Layered[K, V]:
         made: Layered[K, V] = Layered.__new__(Layered)
         made._layers = layers
         made._rank = self._rank
         return made
 
-    def _roomy(self) -> _Layers[K, V]:
-        """The layers, made one if the upper is large.
+    def _roomy(self) -> Layers[K, V]:
+        """The layers, with room for a change in the top one.
 
-        This value keeps them too: whoever forks it a thousand times pays for that once.
+        This value keeps them too: whoever forks it a thousand times pays for the merge once.
         """
-        changes = len(self._layers.over) + len(self._layers.gone)
-        if changes >= FEW and changes * changes >= len(self._layers.base):
-            self._flat()
+        base, middle, top, size = self._layers
+        if len(top) >= FEW:
+            self._layers = Layers(base, middle | top, {}, size)
+            if len(self._layers.middle) ** 2 >= SHARE * SHARE * len(base):
+                self._flat()
         return self._layers
 
     def _flat(self) -> dict[K, V]:
         """All items in order, in one dict, which nobody may change."""
-        base, over, gone = self._layers
-        if over or gone:
-            rank = self._rank
-            base = _by_place(base, over, gone) if rank is None else _by_rank(*self._layers, rank)
-            self._layers = _Layers(base, {}, frozenset())
+        base, middle, top, size = self._layers
+        if middle or top:
+            over = middle | top
+            base = _by_place(base, over) if self._rank is None else _by_rank(base, over, self._rank)
+            self._layers = Layers(base, {}, {}, size)
         return base
 
 
-def _by_place(base: dict[K, V], over: dict[K, V], gone: frozenset[K]) -> dict[K, V]:
-    if not gone:
-        return {**base, **over}
-    kept = {key: value for key, value in base.items() if key not in gone}
-    return {**kept, **over}
+def _by_place(base: dict[K, V], over: dict[K, V]) -> dict[K, V]:
+    merged = base | over
+    for key, value in over.items():
+        if value is GONE:
+            del merged[key]
+    return merged
 
 
-def _by_rank(
-    base: dict[K, V], over: dict[K, V], gone: frozenset[K], rank: Callable[[V], Any]
-) -> dict[K, V]:
-    """Only what is new is ranked, and as much of the base as it takes to find its place."""
-    left: set[K] = set(gone)
-    placed: dict[K, V] = {}
+def _by_rank(base: dict[K, V], over: dict[K, V], rank: Callable[[V], Any]) -> dict[K, V]:
+    """Only what changed is ranked, and as much of the base as it takes to find its place."""
+    kept = base.copy()
     new: list[tuple[Any, K, V]] = []
     for key, value in over.items():
+        if value is GONE:
+            kept.pop(key, None)
+            continue
         ranked = rank(value)
-        if key in base and key not in gone:
-            if rank(base[key]) == ranked:
-                placed[key] = value
-                continue
-            left.add(key)
-        new.append((ranked, key, value))
-    kept = {**base, **placed}
-    if left:
-        kept = {key: value for key, value in kept.items() if key not in left}
+        if key in base and rank(base[key]) == ranked:
+            kept[key] = value
+        else:
+            kept.pop(key, None)
+            new.append((ranked, key, value))
     if not new:
         return kept
     new.sort(key=lambda entry: entry[0])

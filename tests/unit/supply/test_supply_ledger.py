@@ -66,3 +66,39 @@ def test_adding_a_claim_is_the_same_as_having_had_it_and_leaves_the_old_ledger_a
 
 def test_a_claim_without_allocation_holds_nothing() -> None:
     assert Ledger.of([b.claim("idle")]).held(GPU).is_free
+
+
+def test_a_claim_that_changed_holds_what_it_holds_now() -> None:
+    a, c = b.allocated(b.claim("a"), b.pick("gpu-0")), b.allocated(b.claim("c"), b.pick("gpu-1"))
+    moved = reserved(b.allocated(b.claim("a"), b.pick("gpu-2"), b.pick("gpu-1")), "train-0")
+    before = Ledger.of([a, c])
+    after = before.plus(moved)
+    assert after == Ledger.of([moved, c])
+    assert after.devices_of("default/a") == (
+        DeviceId(b.DRIVER, "pool", "gpu-2"),
+        DeviceId(b.DRIVER, "pool", "gpu-1"),
+    )
+    assert after.plus(b.claim("a")) == Ledger.of([c])
+    assert before == Ledger.of([a, c])
+
+
+def test_holders_are_in_order_of_their_age_whoever_came_first() -> None:
+    young, old, unborn = (
+        b.allocated(b.claim(name), b.pick("gpu-0", share=name))
+        for name in ("young", "old", "a-new-one")
+    )
+    young, old = (
+        msgspec.structs.replace(
+            claim,
+            metadata=msgspec.structs.replace(claim.metadata, creation_timestamp=f"{year}-01-01"),
+        )
+        for claim, year in ((young, 2026), (old, 2025))
+    )
+    shares = Ledger.of([unborn, young]).plus(old).held(GPU).shares
+    assert [share.share for share in shares] == ["old", "young", "a-new-one"]
+
+
+def test_who_holds_nothing_changes_nothing() -> None:
+    ledger = Ledger.of([b.allocated(b.claim("a"), b.pick("gpu-0"))])
+    assert ledger.plus(b.claim("idle")) is ledger
+    assert ledger.without("default/nobody") is ledger

@@ -20,22 +20,26 @@ def test_it_is_a_dict_that_stays_as_it_was(
 ) -> None:
     plain, value = dict(start), Layered(start)
     known = []
+    went = set()
     for key, new in steps:
-        before = list(plain.items())
-        known.append((value, before))
+        known.append((value, dict(plain)))
         if new is None:
             plain.pop(key, None)
             value = value.minus(key)
+            went.add(key)
         else:
             plain[key] = new
             value = value.plus(key, new)
         assert len(value) == len(plain)
         assert value.get(key) == plain.get(key)
         assert (key in value) == (key in plain)
-    assert list(value.items()) == list(plain.items())
-    assert list(reversed(value)) == list(reversed(plain))
+    assert value == plain
+    # What was there all along is in a dict's order.
+    assert [key for key in value if key not in went] == [key for key in plain if key not in went]
+    assert list(reversed(value)) == list(reversed(list(value.keys())))
     for old, items in known:
-        assert list(old.items()) == items
+        assert old == items
+        assert len(old) == len(items)
 
 
 def by_value(value: tuple[int, int]) -> tuple[int, int]:
@@ -70,10 +74,14 @@ def test_union_is_many_at_once() -> None:
 
 def test_many_forks_of_a_full_value_merge_its_layers_once() -> None:
     value = Layered(dict.fromkeys(range(1000), 0))
-    while len(value._layers.over) < layered.FEW:
-        value = value.plus(2000 + len(value), 1)
-    one, other = value.plus("x", 1), value.plus("y", 1)
-    assert one._layers.base is other._layers.base
+    for key in range(2000, 2000 + layered.FEW):
+        value = value.plus(key, 1)
+    one, other = value.plus(-1, 1), value.plus(-2, 1)
+    assert one._layers.middle is other._layers.middle
+    for key in range(3000, 5000):
+        value = value.plus(key, 1)
+    assert len(value._layers.middle) < 1000
+    assert len(value) == 1000 + layered.FEW + 2000
 
 
 def test_what_is_missing_is_a_key_error() -> None:
