@@ -5,6 +5,7 @@ and a plan that was carried out leaves nothing more to do.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -24,7 +25,7 @@ from dibs.schedule.plan import (
     WriteAllocation,
 )
 from dibs.schedule.snapshot import Key, Snapshot, key_of
-from dibs.schedule.state import Options, State
+from dibs.schedule.state import Options, State, kept_reasons
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
 from dibs.testing import builders
@@ -138,10 +139,9 @@ def test_reasons_say_the_same_when_they_were_remembered(world: World) -> None:
     plan = pods.plan(snapshot)
     state = State.of(snapshot)
     for decision in plan.decisions:
-        asked_anew = pods.decide(
-            State(state.snapshot, state.options, state.supply, state.ledger, state.answers),
-            decision.subject,
-        )
+        # Each node in turn, with no index, and nothing told before.
+        bare = replace(state, index=None, told=kept_reasons())
+        asked_anew = pods.decide(bare, decision.subject)
         if isinstance(decision, Waits):
             assert asked_anew == decision
         state = writes.after(state, decision)

@@ -47,14 +47,14 @@ class Found:
     """`outcome` is the node's that said yes, or on which all failed; None when none did.
 
     `refused` are the nodes that were asked and said no, by the key of what they were asked for;
-    `timed_out` those that used up their steps. Nodes in `unasked` might have, but the question was
-    given up before.
+    `timed_out` those that used up their steps. Nodes in `unasked` might have said yes, but the
+    question was given up before.
     """
 
     outcome: Allocated | Failed | None
     refused: Mapping[bytes, Set] = field(default_factory=dict)
     timed_out: Mapping[str, TimedOut] = field(default_factory=dict)
-    unasked: Set = bits.NONE
+    unasked: frozenset[str] = frozenset()
 
 
 def decide(
@@ -106,7 +106,7 @@ def among(
             case _:
                 assert_never(outcome)
         left &= ~alike
-    return Found(None, refused, timed_out, left)
+    return Found(None, refused, timed_out, frozenset(index.roster.named(left)))
 
 
 def _hopes(

@@ -27,6 +27,9 @@ from dibs.values.mistake import Mistake
 # A node's devices beyond so many have no slots: one node would make sets for all.
 SLOTS = 256
 
+# No node's number: under it `_twins` has the nodes that are nobody's twins.
+_OWNERS = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tray:
@@ -135,7 +138,7 @@ class Layout:
         alone = 1 << number
         if self.slotted[number]:
             return alone
-        alike = self.roster.all
+        alike = self.roster.all & ~self._owners()
         for tray in self.wide:
             alike &= tray.nodes if tray.nodes & alone else ~tray.nodes
             alike &= tray.viewers if tray.viewers & alone else ~tray.viewers
@@ -145,6 +148,14 @@ class Layout:
         for members in self.roster.declares.values():
             alike &= members if members & alone else ~members
         return alike
+
+    def _owners(self) -> Set:
+        """The nodes with devices of their own, in slots."""
+        owners = self._twins.get(_OWNERS)
+        if owners is None:
+            numbered = (number for number, trays in enumerate(self.slotted) if trays)
+            owners = self._twins[_OWNERS] = bits.of(numbered, len(self.slotted))
+        return owners
 
     def _keeping(self, before: Layout) -> Layout:
         """The same, with the trays of an earlier layout of the same nodes where nothing differs."""

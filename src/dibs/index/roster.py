@@ -99,6 +99,10 @@ class Roster:
         number = self.number.get(name)
         return bits.NONE if number is None else 1 << number
 
+    def named(self, members: Set) -> Iterator[str]:
+        """The names of a set's nodes, in order."""
+        return (self.names[number] for number in bits.numbers(members))
+
     def selected(self, selector: NodeSelector) -> Set:
         """The nodes that a selector matches. Raises Mistake when it is malformed."""
         known = self._known.get(selector)
@@ -155,8 +159,3 @@ def _sets(found: Mapping[Key, list[int]], size: int) -> dict[Key, Set]:
 
 def _set(members: list[int], size: int) -> Set:
     return 1 << members[0] if len(members) == 1 else bits.of(members, size)
-
-
-def named(roster: Roster, members: Set) -> Iterator[str]:
-    """The names of a set's nodes, in order."""
-    return (roster.names[number] for number in bits.numbers(members))

@@ -19,6 +19,7 @@ from dibs.index.looks import Giving, Test, Tolerating, Whatever
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request.asks import MAX_DEVICES, Ask, Request, Unreadable, Wish
 from dibs.supply.features import Features
+from dibs.values.quantity import Quantity
 
 ANY: tuple[Test, ...] = (Whatever(),)
 
@@ -50,7 +51,15 @@ class Want:
 
 def key_of(claims: Sequence[ResourceClaim]) -> bytes:
     """Equal for claims that want the same, whatever their names."""
-    return b"\n".join([msgspec.json.encode(claim.spec) for claim in claims])
+    return b"\n".join([_ENCODER.encode(claim.spec) for claim in claims])
+
+
+def _written(value: object) -> str:
+    assert isinstance(value, Quantity), "the only value of the API that msgspec doesn't know"
+    return value.as_written
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_written)
 
 
 def of(

@@ -35,7 +35,8 @@ def with_node(node: Node) -> Change:
     def apply(attempt: Attempt) -> Attempt:
         changed = {**attempt.state.snapshot.nodes, node.metadata.name: node}
         snapshot = replace(attempt.state.snapshot, nodes=changed)
-        return replace(attempt, state=replace(attempt.state, snapshot=snapshot))
+        # Only one node is tried: no index has to follow.
+        return replace(attempt, state=replace(attempt.state, snapshot=snapshot, index=None))
 
     return apply
 
@@ -65,7 +66,7 @@ def without_affinity(attempt: Attempt) -> Attempt:
 def freeing(claim: str) -> Change:
     def apply(attempt: Attempt) -> Attempt:
         ledger = attempt.state.ledger.without(claim)
-        return replace(attempt, state=replace(attempt.state, ledger=ledger))
+        return replace(attempt, state=replace(attempt.state, ledger=ledger, index=None))
 
     return apply
 

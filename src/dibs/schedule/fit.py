@@ -7,20 +7,24 @@ devices on one node, or none does. Which devices is decided in `allocate`, who c
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import assert_never
 
 import msgspec
 
 from dibs.allocate import allocator
-from dibs.allocate.outcome import Allocated, DeviceNo, Failed, Refused, TimedOut
+from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
 from dibs.allocate.spare import Spare
+from dibs.index import bits, deciding, wants, which
+from dibs.index.bits import Set
+from dibs.index.deciding import Found, Part
+from dibs.index.index import Index
 from dibs.model.core import Node, Pod
 from dibs.model.objects import AllocationResult, ResourceClaim
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import extended, footprint, natives, nodes, writes
+from dibs.schedule import extended, footprint, natives, nodes, reasons, writes
 from dibs.schedule.extended import Special
 from dibs.schedule.footprint import Amounts
 from dibs.schedule.natives import Needs
@@ -31,11 +35,13 @@ from dibs.schedule.plan import (
     NodeAnswer,
     Objection,
     Placed,
+    Reasons,
     Subject,
     Waits,
 )
+from dibs.schedule.reasons import Asked
 from dibs.schedule.snapshot import Key, key_of
-from dibs.schedule.state import Remembered, State
+from dibs.schedule.state import State
 from dibs.supply.records import Record
 
 Drawn = tuple[Record, ...]
@@ -55,33 +61,33 @@ def place(state: State, subject: Subject, pod: Pod | None, uses: tuple[ClaimUse,
         return Waits(subject, uses, (against,))
     if not state.nodes:
         return Waits(subject, uses, (no_nodes(state),))
-    answers: dict[str, NodeAnswer] = {}
-    for name in node_order(state):
-        match outcome := question.remembered(name) or question.put(name):
-            case Allocated():
-                placed = settled(uses, question.wish(name), outcome, pod)
-                drawn = natives.statuses(pod, placed, state) if pod is not None else ()
-                return Placed(subject, name, placed, answers, outcome, drawn)
-            case Failed():
-                return Broken(subject, name, outcome, uses)
-            case Refused() | TimedOut() | Objection():
-                answers[name] = outcome
-            case _:
-                assert_never(outcome)
-    fresh = {name: question.again(name, answers[name]) for name in sorted(answers)}
-    return Waits(subject, uses, (), fresh)
+    found = question.put()
+    match outcome := found.outcome:
+        case Allocated():
+            node = outcome.node
+            placed = settled(uses, question.wish(node), outcome, pod)
+            drawn = natives.statuses(pod, placed, state) if pod is not None else ()
+            passed = Reasons(lambda: before(state, node), question.answering(found))
+            return Placed(subject, node, placed, passed, outcome, drawn, found.refused)
+        case Failed():
+            return Broken(subject, outcome.node, outcome, uses)
+        case None:
+            nodes_ = Reasons(lambda: state.nodes, question.answering(found))
+            return Waits(subject, uses, (), nodes_, found.refused)
+        case _:
+            assert_never(outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What is wanted of one node: claims that have no devices yet, and of them the last may be
-    the special one (KEP-5004). `text` is equal for wishes that want the same.
+    the special one (KEP-5004). `key` is equal for wishes that want the same.
     """
 
     claims: tuple[ResourceClaim, ...]
     special: Special | None
     containers: tuple[int, ...]  # how many of them refer to each claim
-    text: str
+    key: bytes
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -143,100 +149,145 @@ class Question:
         if self.named:
             node = self.state.nodes[name]
             missing = tuple(each for each in self.named if not extended.is_plugged(each, node))
+        return self.wish_of(missing)
+
+    def wish_of(self, missing: tuple[str, ...]) -> Wish | Objection:
+        """What is wanted where no device plugin has these resources."""
         known = self.wishes.get(missing)
         if known is None:
             known = self.wishes[missing] = self.wish_with(missing)
         return known
 
-    def wish_with(self, names: Iterable[str]) -> Wish | Objection:
+    def wish_with(self, names: tuple[str, ...]) -> Wish | Objection:
         special = extended.special(self.pod, names, self.state.snapshot) if self.pod else None
         if isinstance(special, Objection):
             return special
         claims = (*self.open_claims, special.claim) if special is not None else self.open_claims
         mappings = special.mappings if special is not None else ()
         counts: tuple[int, ...] = ()
-        text = repr([claim.spec.devices for claim in claims])
+        key = wants.key_of(claims)
         if self.state.natives:
             counts = natives.referring(self.pod, claims, self.uses, mappings)
-            text = f"{text} {counts} {self.needs}"
-        return Wish(claims, special, counts, text)
+            key += f" {counts} {self.needs}".encode()
+        return Wish(claims, special, counts, key)
 
-    def put(self, name: str) -> NodeAnswer | Allocated | Failed:
-        """Ask one node, as things stand, and remember a no."""
-        node = self.state.nodes[name]
-        if against := self.objection(node):
-            return against
-        wish = self.wish(name)
-        if isinstance(wish, Objection):
-            return wish
-        spare = natives.spare(self.needs, node, self.state, wish.containers)
-        outcome = ask(self.state, node, wish.claims, spare)
-        if isinstance(outcome, Refused):
-            outcome = wish.in_words(outcome)
-            known = Remembered(self.state.ledger, self.used(name), wish.keys, outcome)
-            self.state.noes[name, wish.text] = known
-        return outcome
+    # --- asking ---
 
-    def remembered(self, name: str) -> Refused | None:
-        wish = self.wish(name)
-        if isinstance(wish, Objection):
-            return None
-        known = self.state.noes.get((name, wish.text))
-        return known.refused if known else None
+    def put(self) -> Found:
+        """Ask the nodes, as things stand, until one says yes."""
+        index = self.state.index
+        if index is None or self.state.options.node:
+            return self.put_in_turn()
+        assert index.ledger is self.state.ledger, "an index follows the ledger"
+        return deciding.among(
+            index,
+            self.parts(index),
+            self.state.snapshot.classes,
+            self.options(),
+            self.state.answers,
+            self.is_out if self.named or self.needs.pinned else None,
+        )
+
+    def put_in_turn(self) -> Found:
+        """The same, node by node: what `put` must find, if more slowly."""
+        timed_out: dict[str, TimedOut] = {}
+        order = node_order(self.state)
+        for place, name in enumerate(order):
+            if len(timed_out) == deciding.PATIENCE:
+                return Found(None, {}, timed_out, frozenset(order[place:]))
+            node = self.state.nodes[name]
+            wish = None if self.objection(node) else self.wish(name)
+            if not isinstance(wish, Wish):
+                continue
+            outcome = ask(self.state, node, wish.claims, self.spare(node, wish), self.options())
+            if isinstance(outcome, Allocated | Failed):
+                return Found(outcome, {}, timed_out)
+            if isinstance(outcome, TimedOut):
+                timed_out[name] = outcome
+        return Found(None, {}, timed_out)
+
+    def options(self) -> allocator.Options:
+        return allocator.Options(order=self.state.options.order, explain=False)
+
+    def parts(self, index: Index) -> list[Part]:
+        """Who may be asked for what: nodes with other device plugins are asked for other claims."""
+        within = index.roster.all
+        if self.pod is not None:
+            within = nodes.allowed(self.pod, index.roster)
+        within = nodes.reaching(self.pinned, index.roster, within)
+        split: list[tuple[Set, tuple[str, ...]]] = [(within, ())]
+        for name in self.named:
+            plugged = index.roster.plugged.get(name, bits.NONE)
+            split = [
+                part
+                for members, missing in split
+                for part in ((members & plugged, missing), (members & ~plugged, (*missing, name)))
+                if part[0]
+            ]
+        parts = []
+        for members, missing in split:
+            wish = self.wish_of(missing)
+            if isinstance(wish, Wish):
+                spare = partial(self.spare, wish=wish) if self.state.natives else None
+                parts.append(Part(members, wish.claims, wish.key, spare))
+        return parts
+
+    def spare(self, node: Node, wish: Wish) -> Spare | None:
+        return natives.spare(self.needs, node, self.state, wish.containers)
+
+    # --- why a Pod may not go there, whatever devices there are ---
 
     def used(self, node: str) -> Amounts:
         return self.state.used.get(node, footprint.NOTHING)
 
     def objection(self, node: Node) -> Objection | None:
-        """Why the Pod may not go there, whatever devices there are."""
-        used = self.used(node.metadata.name)
         return (
             (nodes.objection(self.pod, node) if self.pod else None)
             or nodes.pinned_elsewhere(self.pinned, node)
-            or extended.objection(self.named, node, used, self.state.snapshot.served)
-            or natives.objection(self.needs, node, self.state)
+            or self.shortage(node)
         )
 
-    def again(self, name: str, answer: NodeAnswer) -> NodeAnswer:
-        """The same answer with today's reasons: a remembered no names yesterday's holders."""
-        if not isinstance(answer, Refused):
-            return answer
-        if against := self.objection(self.state.nodes[name]):
-            return against
-        wish = self.wish(name)
-        assert isinstance(wish, Wish), "a refusal is of a wish"
-        known = self.state.noes[name, wish.text]
-        # What Pods beside it take of a node matters only where devices draw from it.
-        is_same = known.used is self.used(name) or not self.state.natives
-        if known.ledger is self.state.ledger and is_same:
-            return wish.in_words(renamed(known, wish.keys))
-        fresh = self.put(name)
-        assert isinstance(fresh, Refused | TimedOut), "a refusal stands while more is taken"
-        return fresh
+    def shortage(self, node: Node) -> Objection | None:
+        """What the node has too little of, devices aside."""
+        used = self.used(node.metadata.name)
+        served = self.state.snapshot.served
+        return extended.objection(self.named, node, used, served) or natives.objection(
+            self.needs, node, self.state
+        )
+
+    def is_out(self, node: Node) -> bool:
+        return self.shortage(node) is not None
+
+    # --- why not, for who reads it ---
+
+    def answering(self, found: Found) -> Callable[[str], NodeAnswer]:
+        """What each node that wasn't taken said, or would have said."""
+
+        def answer(name: str) -> NodeAnswer:
+            node = self.state.nodes[name]
+            wish = self.objection(node) or self.wish(name)
+            if isinstance(wish, Objection):
+                return wish
+            if name in found.timed_out:
+                return found.timed_out[name]
+            if name in found.unasked:
+                text = f"not asked, since {len(found.timed_out)} nodes gave up before"
+                return TimedOut(name, text)
+            asked = Asked(wish.claims, wish.key, self.spare(node, wish))
+            return wish.in_words(reasons.of(self.state, node, asked))
+
+        return answer
 
 
-def renamed(known: Remembered, keys: tuple[Key, ...]) -> Refused:
-    """A remembered no, told of the claims that ask now."""
-    if known.claims == keys:
-        return known.refused
-    names = {str(old): str(new) for old, new in zip(known.claims, keys, strict=True)}
-    # Whole names only: default/x is no part of default/x-2.
-    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, names))})(?![\w.-])")
-
-    def text(old: str) -> str:
-        if not any(name in old for name in names):
-            return old
-        return pattern.sub(lambda found: names[found[1]], old)
-
-    def reason(no: DeviceNo) -> DeviceNo:
-        told = text(no.reason.text)
-        return no if told == no.reason.text else replace(no, reason=replace(no.reason, text=told))
-
-    asks = tuple(
-        replace(ask, claim=names[ask.claim], note=text(ask.note), noes=tuple(map(reason, ask.noes)))
-        for ask in known.refused.asks
-    )
-    return replace(known.refused, asks=asks, note=text(known.refused.note))
+def before(state: State, name: str) -> Iterable[str]:
+    """The nodes that come before this one, in order."""
+    index = state.index
+    if index is None or state.options.node:
+        order = node_order(state)
+        return order[: order.index(name)]
+    number = index.roster.number[name]
+    earlier = which.before(number, state.options.order, index.layout, index.standing)
+    return [index.roster.names[each] for each in earlier]
 
 
 def node_order(state: State) -> list[str]:
@@ -255,7 +306,11 @@ def free_devices(state: State, node: Node) -> int:
 
 
 def ask(
-    state: State, node: Node, open_claims: Sequence[ResourceClaim], spare: Spare | None = None
+    state: State,
+    node: Node,
+    open_claims: Sequence[ResourceClaim],
+    spare: Spare | None = None,
+    options: allocator.Options | None = None,
 ) -> Allocated | Refused | Failed | TimedOut:
     """Put the question of the devices to one node, as things stand."""
     return allocator.allocate(
@@ -264,7 +319,7 @@ def ask(
         state.supply,
         state.ledger,
         state.snapshot.classes,
-        allocator.Options(order=state.options.order),
+        options or allocator.Options(order=state.options.order),
         state.answers,
         spare,
     )

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from dibs.index.bits import Set
+from dibs.index.roster import Roster
 from dibs.model.core import Node, Pod, PodToleration, Taint
 from dibs.model.meta import LabelSelectorRequirement, NodeSelector
 from dibs.model.objects import ResourceClaim
@@ -32,6 +34,40 @@ def objection(pod: Pod, node: Node) -> Objection | None:
     return None
 
 
+def allowed(pod: Pod, roster: Roster) -> Set:
+    """The nodes that `objection` has nothing against. Raises Mistake as it does."""
+    found = roster.all
+    if not any(tolerates(each, CORDON) for each in pod.spec.tolerations):
+        found &= ~roster.cordoned
+    for key, tainted in roster.taints.items():
+        taint = Taint(key=key.key, value=key.value, effect=key.effect)
+        if taint.effect in BLOCKING and not any(tolerates(t, taint) for t in pod.spec.tolerations):
+            found &= ~tainted
+    found &= roster.labelled(pod.spec.node_selector)
+    # Where no node is left nobody comes to read the affinity.
+    if found and (selector := required_affinity(pod)) is not None:
+        found &= selected_of(roster, selector, affinity_path(pod))
+    return found
+
+
+def reaching(claims: Iterable[ResourceClaim], roster: Roster, within: Set) -> Set:
+    """Of these nodes those that `pinned_elsewhere` has nothing against."""
+    for claim in claims:
+        allocation = claim.status.allocation
+        if within and allocation is not None and allocation.node_selector is not None:
+            within &= selected_of(roster, allocation.node_selector, allocation_path(claim))
+    return within
+
+
+def selected_of(roster: Roster, selector: NodeSelector, path: str) -> Set:
+    if (only := node_selectors.pinned_node(selector)) is not None:
+        return roster.only(only)
+    try:
+        return roster.selected(selector)
+    except Mistake as mistake:
+        raise Mistake(mistake.message, path=path, remedy="correct the selector") from mistake
+
+
 def pinned_elsewhere(claims: Iterable[ResourceClaim], node: Node) -> Objection | None:
     """Which claim is allocated where this node can't reach it (allocation.nodeSelector), if any."""
     for claim in claims:
@@ -40,7 +76,7 @@ def pinned_elsewhere(claims: Iterable[ResourceClaim], node: Node) -> Objection |
         if selector is None:
             continue
         only = node_selectors.pinned_node(selector)
-        path = f"ResourceClaim {key_of(claim.metadata)}: status.allocation.nodeSelector"
+        path = allocation_path(claim)
         if only == node.metadata.name or (only is None and matches(selector, node, path)):
             continue
         where = f"node {only}" if only else "other nodes"
@@ -79,8 +115,7 @@ def selected(pod: Pod, node: Node) -> Objection | None:
 
 def affine(pod: Pod, node: Node) -> Objection | None:
     selector = required_affinity(pod)
-    path = f"Pod {key_of(pod.metadata)}: spec.affinity.nodeAffinity"
-    if selector is None or matches(selector, node, path):
+    if selector is None or matches(selector, node, affinity_path(pod)):
         return None
     wanted = " or ".join(
         " and ".join(map(requirement, (*term.match_expressions, *term.match_fields))) or "nothing"
@@ -120,9 +155,17 @@ def required_affinity(pod: Pod) -> NodeSelector | None:
     except msgspec.ValidationError as fault:
         raise Mistake(
             f"the required node affinity can't be read: {fault}",
-            path=f"Pod {key_of(pod.metadata)}: spec.affinity.nodeAffinity",
+            path=affinity_path(pod),
             remedy="see kubectl explain pod.spec.affinity.nodeAffinity",
         ) from fault
+
+
+def affinity_path(pod: Pod) -> str:
+    return f"Pod {key_of(pod.metadata)}: spec.affinity.nodeAffinity"
+
+
+def allocation_path(claim: ResourceClaim) -> str:
+    return f"ResourceClaim {key_of(claim.metadata)}: status.allocation.nodeSelector"
 
 
 def matches(selector: NodeSelector, node: Node, path: str) -> bool:

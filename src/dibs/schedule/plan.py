@@ -7,11 +7,12 @@ How they come about is in `pods`; what they look like in `view`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
+from dibs.index.bits import Set
 from dibs.model.core import (
     ContainerExtendedResourceRequest,
     NodeAllocatableResourceClaimStatus,
@@ -70,7 +71,49 @@ class Objection:
 NodeAnswer: TypeAlias = Objection | Refused | TimedOut
 
 
+class Reasons(Mapping[str, NodeAnswer]):
+    """What each of some nodes said, worked out for whoever reads it: most plans are never asked.
+
+    As a mapping it is like any other: equal to one with equal items. `names` gives the nodes in
+    order, `answer` what one said; both are asked once, and must always say the same.
+    """
+
+    __slots__ = ("_answer", "_known", "_list", "_names")
+
+    def __init__(
+        self, names: Callable[[], Iterable[str]], answer: Callable[[str], NodeAnswer]
+    ) -> None:
+        self._names = names
+        self._answer = answer
+        self._list: dict[str, None] | None = None
+        self._known: dict[str, NodeAnswer] = {}
+
+    def __getitem__(self, name: str) -> NodeAnswer:
+        if name not in self._known:
+            if name not in self._all():
+                raise KeyError(name)
+            self._known[name] = self._answer(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _all(self) -> dict[str, None]:
+        if self._list is None:
+            self._list = dict.fromkeys(self._names())
+        return self._list
+
+
 # --- decisions ----------------------------------------------------------------------------------
+
+# Which nodes were asked for what and said no: what the next state need not ask again.
+Noes: TypeAlias = Mapping[bytes, Set]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +132,7 @@ class ClaimUse:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """`passed_over` are the nodes before `node`, each with why it didn't do.
-
-    In a plan of many, a node's no may be one that an earlier, equal wish was given there.
-    """
+    """`passed_over` are the nodes before `node`, each with why it didn't do."""
 
     subject: Subject
     node: str
@@ -101,6 +141,7 @@ class Placed:
     outcome: Allocated | None = None  # None when nothing had to be allocated
     # What the Pod draws from the node through its claims (KEP-5517).
     natives: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
+    noes: Noes = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +152,7 @@ class Waits:
     claims: tuple[ClaimUse, ...] = ()
     objections: tuple[Objection, ...] = ()
     nodes: Mapping[str, NodeAnswer] = field(default_factory=dict)
+    noes: Noes = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

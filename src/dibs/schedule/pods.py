@@ -64,8 +64,7 @@ def until(snapshot: Snapshot, subject: Subject, options: Options = DEFAULTS) -> 
             break
         if earlier.kind == "Pod" and is_open(snapshot.pods[earlier.key]):
             state = writes.after(state, decide(state, earlier))
-    # Nothing remembered: who asks why wants every node's reason as of now.
-    return replace(state, noes={})
+    return state
 
 
 def queue(snapshot: Snapshot) -> tuple[Subject, ...]:

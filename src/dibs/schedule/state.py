@@ -1,7 +1,7 @@
 """The world between two decisions, and how to decide.
 
 A state is a value: what a decision changes makes the next one (`writes.after`). Two memos go with
-it, that hold only what can't change during one run.
+it: each of their entries says for what it holds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Refused
 from dibs.allocate.selecting import Answers
+from dibs.index.index import Index
 from dibs.model.core import Node
 from dibs.model.objects import Device
 from dibs.schedule import footprint
@@ -22,6 +23,7 @@ from dibs.supply.features import ALL, Features
 from dibs.supply.identity import DeviceId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Supply
+from dibs.values.stats import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +42,29 @@ class Options:
 DEFAULTS = Options()
 
 
-class Remembered(NamedTuple):
-    """A no: on what ledger it was said, beside which Pods, and for which claims."""
+class Told(NamedTuple):
+    """The reasons of a no: on what ledger, slices and node, beside which Pods, for which claims."""
 
     ledger: Ledger
-    used: Amounts
+    supply: Supply
+    node: Node
+    used: Amounts | None
     claims: tuple[Key, ...]
     refused: Refused
 
 
+# Reasons of so many devices are kept: some 300 bytes each.
+MOST_TOLD = 100_000
+
+
+def kept_reasons() -> Kept[tuple[str, bytes], Told]:
+    return Kept("reasons", MOST_TOLD, lambda told: 1 + sum(len(a.noes) for a in told.refused.asks))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """`noes` has what was refused, by node and wish: what is taken only grows within a run, so a
-    refusal stands. `answers` has what selectors said of devices. Neither outlives the run.
+    """`index` follows nodes, slices and ledger; without one each node is asked. `told` has reasons
+    by node and wish, `answers` what selectors said of devices.
     """
 
     snapshot: Snapshot
@@ -65,7 +77,8 @@ class State:
     # The devices that draw from it too, and what they draw: cpu, memory (KEP-5517).
     drawing: Mapping[DeviceId, Device] = field(default_factory=dict)
     natives: frozenset[str] = frozenset()
-    noes: dict[tuple[str, str], Remembered] = field(default_factory=dict)
+    index: Index | None = None
+    told: Kept[tuple[str, bytes], Told] = field(default_factory=kept_reasons)
 
     @classmethod
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
@@ -76,7 +89,9 @@ class State:
         natives = frozenset(
             name for device in drawing.values() for name in device.node_allocatable_resources
         )
-        return cls(snapshot, options, supply, ledger, Answers(), used, drawing, natives)
+        # One node is asked faster than all are looked at.
+        index = None if options.node else Index.of(snapshot.nodes.values(), supply, ledger)
+        return cls(snapshot, options, supply, ledger, Answers(), used, drawing, natives, index)
 
     @property
     def nodes(self) -> Mapping[str, Node]:

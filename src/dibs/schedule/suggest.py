@@ -83,9 +83,9 @@ def bounded(trials: Iterable[Trial]) -> list[Trial]:
 
 def fits(trial: Trial, attempt: Attempt, subject: Subject) -> bool:
     changed = trial.change(attempt)
-    # One node only, and nothing remembered: on the changed world an old no may be a yes.
+    # One node only.
     options = replace(changed.state.options, node=trial.node)
-    state = replace(changed.state, options=options, noes={})
+    state = replace(changed.state, options=options)
     return isinstance(fit.place(state, subject, changed.pod, changed.uses), Placed)
 
 

@@ -6,7 +6,7 @@ allocation with the record of what it draws, its reservation, then the Pod.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -31,6 +31,7 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import Key, key_of
 from dibs.schedule.state import State
 from dibs.supply import records
+from dibs.supply.identity import DeviceId
 from dibs.supply.records import Record
 
 
@@ -128,6 +129,7 @@ def unallocated(claim: ResourceClaim) -> ResourceClaim:
 
 def after(state: State, decision: Decision) -> State:
     """The world once a decision is carried out."""
+    state = remembered(state, decision)
     known = state.snapshot.claims
     changed = [
         use.claim
@@ -138,11 +140,32 @@ def after(state: State, decision: Decision) -> State:
         state = with_pod(state, bound(state.snapshot.pods[decision.subject.key], decision))
     if not changed:
         return state
+    fresh = {key_of(use.claim.metadata): use.claim for use in decision.claims if use.is_fresh}
+    state = replace(state, snapshot=state.snapshot.with_claims(changed))
+    return allocated(state, fresh.values()) if fresh else state
+
+
+def allocated(state: State, claims: Iterable[ResourceClaim]) -> State:
+    """The world with what these claims hold taken."""
     ledger = state.ledger
-    for use in {key_of(use.claim.metadata): use for use in decision.claims}.values():
-        if use.is_fresh:
-            ledger = ledger.plus(use.claim)
-    return replace(state, snapshot=state.snapshot.with_claims(changed), ledger=ledger)
+    touched: list[DeviceId] = []
+    for claim in claims:
+        ledger = ledger.plus(claim)
+        allocation = claim.status.allocation
+        results = allocation.devices.results if allocation is not None else ()
+        touched += (DeviceId(each.driver, each.pool, each.device) for each in results)
+    index = state.index.with_ledger(ledger, touched) if state.index is not None else None
+    return replace(state, ledger=ledger, index=index)
+
+
+def remembered(state: State, decision: Decision) -> State:
+    """The world in which it is known who said no."""
+    if state.index is None or not isinstance(decision, Placed | Waits) or not decision.noes:
+        return state
+    index = state.index
+    for key, nodes in decision.noes.items():
+        index = index.with_noes(key, nodes)
+    return replace(state, index=index)
 
 
 def with_pod(state: State, pod: Pod) -> State:
