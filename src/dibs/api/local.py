@@ -130,7 +130,7 @@ class Local:
             written = await doing
         except failures.Failure as failure:
             self.plane.gate.note(Record(call.caller, call.asked, failure.code))
-            raise _raised(failure) from None
+            raise raised(failure) from None
         code = 201 if written.created else 200
         record = Record(call.caller, call.asked, code, "", "", written.before, written.after)
         self.plane.gate.note(record)
@@ -142,7 +142,7 @@ class Local:
         return found
 
 
-def _raised(failure: failures.Failure) -> Exception:
+def raised(failure: failures.Failure) -> Exception:
     """The exception of `client.cluster` for what the server answers."""
     if failure.code == 404:
         # A create fails so when its namespace is gone: as missing as the object of an update.
