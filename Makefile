@@ -9,7 +9,7 @@ BENCH := .venv-bench
 # How many worlds and selectors `make conformance` generates.
 N ?= 2000
 
-.PHONY: demo test check lint types imports bench conformance exact oracle lock clean
+.PHONY: demo test check lint types imports bench conformance exact oracle patching lock clean
 
 demo: $(USER)
 	@$(BIN)/python examples/demo.py
@@ -48,6 +48,10 @@ oracle:
 	  rm -f build/oracle; \
 	  echo "oracle: not built, upstream will not be asked: go build failed, see above"; \
 	fi
+
+# Upstream's patches and field owners, for conformance/patches.py.
+patching:
+	cd conformance/patching && go build -buildvcs=false -o $(CURDIR)/build/patching .
 
 # Measures everything, beside upstream's allocator where there is Go, and writes the page of it.
 bench: $(BENCH)/.installed oracle

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,11 @@ func main() {
 	for lines.Scan() {
 		var asked question
 		reply := answer{}
-		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
+		// Blanks would make a difference inside of opaque parameters, which Go's types keep as bytes.
+		var line bytes.Buffer
+		if err := json.Compact(&line, lines.Bytes()); err != nil {
+			reply.Error = err.Error()
+		} else if err := json.Unmarshal(line.Bytes(), &asked); err != nil {
 			reply.Error = err.Error()
 		} else {
 			reply = ask(asked)
@@ -109,11 +114,33 @@ type noDefaults struct{}
 
 func (noDefaults) Default(runtime.Object) {}
 
-// plainly converts nothing: an object is always of the one version asked about.
+// plainly converts between no versions, since one story has only one; it makes Go's types of trees.
 type plainly struct{ runtime.ObjectConvertor }
 
 func (plainly) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
-	return in, nil
+	tree, isTree := in.(*unstructured.Unstructured)
+	if !isTree {
+		return in, nil
+	}
+	kind := tree.GroupVersionKind()
+	object, err := scheme.Scheme.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(tree.Object, object)
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return object, err
+}
+
+// named makes objects that know their kind, as those of an API server do.
+type named struct{ runtime.ObjectCreater }
+
+func (n named) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	object, err := n.ObjectCreater.New(kind)
+	if err == nil {
+		object.GetObjectKind().SetGroupVersionKind(kind)
+	}
+	return object, err
 }
 
 // story answers what the object and its managed fields are after each write. A write that fails
@@ -195,6 +222,6 @@ func write(live runtime.Object, asked step, isFirst bool) (runtime.Object, error
 func manager(kind schema.GroupVersionKind, subresource string) (*managedfields.FieldManager, error) {
 	return managedfields.NewDefaultFieldManager(
 		applyconfigurations.NewTypeConverter(scheme.Scheme), plainly{scheme.Scheme}, noDefaults{},
-		scheme.Scheme, kind, kind.GroupVersion(), subresource, nil,
+		named{scheme.Scheme}, kind, kind.GroupVersion(), subresource, nil,
 	)
 }

@@ -62,5 +62,8 @@ def _named(who: Writer, entry: Entry) -> str:
     return f"{name} using {entry.api_version}" if who.operation == UPDATE else name
 
 
-def _key(who: Writer) -> tuple[str, ...]:
-    return who.manager, who.operation, who.api_version, who.subresource
+def _key(who: Writer) -> str:
+    """As a JSON object, which is what kubectl sees them sorted by."""
+    names = {"operation": who.operation, "apiVersion": who.api_version}
+    names = {"manager": who.manager, **names, "subresource": who.subresource}
+    return json.dumps({name: text for name, text in names.items() if text}, separators=(",", ":"))

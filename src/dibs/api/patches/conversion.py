@@ -5,11 +5,12 @@ The difference of the versions is `model.versions`'; here it is only asked for w
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from dibs.api.patches.refused import bad_request
 from dibs.api.schema import reading
-from dibs.api.schema.shapes import Record
+from dibs.api.schema.shapes import ListOf, MapOf, Record
 from dibs.model import versions
 
 OtherShape = versions.OtherShape
@@ -35,6 +36,25 @@ def record(version: str, kind: str) -> Record:
 def record_or_none(version: str, kind: str) -> Record | None:
     """None for a version that is served no more, or not yet."""
     return reading.record_of(version, kind)
+
+
+@cache
+def nothing(version: str, kind: str) -> Tree:
+    """Return the object before it is created. Nobody owns its structs: the API always has them.
+
+    Not to be changed.
+    """
+    return {"apiVersion": version, "kind": kind, **_empty(record(version, kind))}
+
+
+def _empty(shape: Record) -> Tree:
+    tree: Tree = {}
+    for name, field in shape.fields.items():
+        if isinstance(field.shape, Record) and not field.is_pointer:
+            tree[name] = _empty(field.shape)
+        elif isinstance(field.shape, ListOf | MapOf) and field.is_always:
+            tree[name] = None
+    return tree
 
 
 def convert(tree: Tree, version: str) -> Tree:

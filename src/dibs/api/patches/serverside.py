@@ -72,7 +72,7 @@ def apply(
     if entries.metadata_of(applied).get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     wellformed.check(applied, record)
-    base = _without_owners(live or {"apiVersion": version, "kind": kind})
+    base = _without_owners(live or conversion.nothing(version, kind))
     ledger = _ledger_before(live, base, record, version)
     who = entries.writer(manager, APPLY, version, subresource)
     attempt = _Attempt(base, applied, record, version, kind, ledger, who, _paths(ignored))
@@ -108,7 +108,7 @@ def track(
     bare = _without_owners(new)
     if not ledger.entries and old is not None:
         return entries.with_ledger(bare, ledger)
-    base = _without_owners(old or {"apiVersion": version, "kind": kind})
+    base = _without_owners(old or conversion.nothing(version, kind))
     with contextlib.suppress(conversion.OtherShape):
         ledger = _updated(
             base, bare, record, version, kind, ledger,
@@ -171,8 +171,8 @@ def _ledger_before(live: Tree | None, base: Tree, record: Record, version: str) 
     if ledger.entries or live is None:
         return ledger
     who = entries.writer(_BEFORE, UPDATE, version, "")
-    added = typed.compare({}, base, record).added
-    fields = fieldsets.difference(added, _STRIPPED)
+    diff = typed.compare(conversion.nothing(version, record.kind), base, record)
+    fields = fieldsets.difference(fieldsets.union(diff.modified, diff.added), _STRIPPED)
     return Ledger().having(who, Entry(version, fields))
 
 

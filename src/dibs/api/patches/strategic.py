@@ -40,10 +40,11 @@ def _mapping(old: Tree, patch: Tree, shape: Shape | None) -> Tree:
         result = _retained(result, rest)
     for name in [name for name in rest if name.startswith(_ORDER)]:
         _ordered(name, rest, result, shape)
+    # What is deleted and added at once stays.
+    for name in [name for name in rest if name.startswith(_DELETE_FROM)]:
+        _deleted(name, rest.pop(name), result)
     for name, value in rest.items():
-        if name.startswith(_DELETE_FROM):
-            _deleted(name, value, result)
-        elif value is None:
+        if value is None:
             result.pop(name, None)
         else:
             merged = _value(result.get(name, typed.ABSENT), value, _field(shape, name))

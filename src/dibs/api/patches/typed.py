@@ -29,9 +29,8 @@ class _Absent(Enum):
 
 ABSENT: Final = _Absent.ABSENT
 
+# What the schema doesn't know is owned as a whole, as is what only a driver understands.
 _RAW = Scalar("Raw")
-_WHOLE_LIST = ListOf(_RAW)
-_OPEN_MAP = MapOf(_RAW)
 
 
 class Untypable(ValueError):
@@ -55,15 +54,6 @@ class Comparison:
 
 
 # --- what a value is, by its schema --------------------------------------------------------------
-
-
-def _deduced(shape: Shape, value: Value) -> Shape:
-    """Opaque values show by themselves what they are: maps by key, lists as a whole."""
-    if shape is _RAW or (isinstance(shape, Scalar) and shape.name in ("Raw", "FieldsV1")):
-        if isinstance(value, dict):
-            return _OPEN_MAP
-        return _WHOLE_LIST if isinstance(value, list) else _RAW
-    return shape
 
 
 def _is_leaf(shape: Shape) -> bool:
@@ -130,7 +120,6 @@ def _elements(items: list[Value], shape: ListOf) -> list[str]:
 
 
 def field_set(tree: Value, shape: Shape, is_leaf: bool = False) -> Fields:
-    shape = _deduced(shape, tree)
     if is_leaf or _is_leaf(shape):
         return MEMBER
     if not _fits(shape, tree):
@@ -174,27 +163,17 @@ def _compare(
     old: Value, new: Value, shape: Shape, is_leaf: bool,
     removed: Fields, modified: Fields, added: Fields,
 ) -> None:  # fmt: skip
-    """Fill the three sets below one path; they are shared by its siblings' parents."""
+    """Fill the three sets of one path."""
     if old is new or (old is not ABSENT and new is not ABSENT and same(old, new)):
         return
-    left, right = _deduced(shape, old), _deduced(shape, new)
-    if old is ABSENT or new is ABSENT or left is right:
-        shape = left if new is ABSENT else right
-        if _descends(shape, is_leaf, old, new):
-            _descend(old, new, shape, removed, modified, added)
-            if old is ABSENT:
-                added[SELF] = {}
-            elif new is ABSENT:
-                removed[SELF] = {}
-        else:
-            _compare_leaf(old, new, shape, removed, modified, added)
+    if not _descends(shape, is_leaf, old, new):
+        _compare_leaf(old, new, shape, removed, modified, added)
         return
-    # A mapping became a scalar, or the like: what was inside is gone, what is inside is new.
-    if _fits(left, old) and not _is_leaf(left):
-        _descend(old, ABSENT, left, removed, modified, added)
-    if _fits(right, new) and not _is_leaf(right):
-        _descend(ABSENT, new, right, removed, modified, added)
-    modified[SELF] = {}
+    _descend(old, new, shape, removed, modified, added)
+    if old is ABSENT:
+        added[SELF] = {}
+    elif new is ABSENT:
+        removed[SELF] = {}
 
 
 def _descends(shape: Shape, is_leaf: bool, old: Value, new: Value) -> bool:
@@ -314,7 +293,6 @@ def merge(old: Value, new: Value, shape: Shape, is_leaf: bool = False) -> Value:
     """Return `old` with all that `new` sets; ABSENT is a side that isn't there."""
     if new is ABSENT:
         return old
-    shape = _deduced(shape, new)
     if old is ABSENT or is_leaf or _is_leaf(shape):
         return new
     old_fits, new_fits = _fits(shape, old), _fits(shape, new)
@@ -377,7 +355,6 @@ def _merge_lists(old: list[Value], new: list[Value], shape: ListOf) -> list[Valu
 
 def without(tree: Value, fields: Fields, shape: Shape) -> Value:
     """Return `tree` less the members of `fields`; what is left empty becomes null."""
-    shape = _deduced(shape, tree)
     if isinstance(shape, Scalar):
         return tree
     if not _fits(shape, tree) or not tree or _is_leaf(shape):

@@ -2,7 +2,7 @@
 
     model io.k8s.api.core.v1          what OpenAPI puts before its types
     serves v1                         the group-version of its kinds
-    kind Pod -- words                 a type that is served; `type X`, `type X atomic`, `type X list`
+    kind Pod -- words                 a type that is served; others: `type X [atomic|list]`
       2 containers []Container required map(name) patch(merge:name) -- words
 
 A field has its protobuf number (`-` none), name (`~` embedded), type (`[]` list, `{}` map, `?`
@@ -20,8 +20,9 @@ from importlib import resources
 from dibs.api.schema.shapes import Field, Kinds, ListOf, MapOf, Record, Scalar, Shape
 
 _SCALARS = frozenset(
-    "string bool int32 int64 double bytes Quantity Time MicroTime IntOrString Raw FieldsV1".split()
-)
+    ("string", "bool", "int32", "int64", "double", "bytes", "Quantity", "Time", "MicroTime",
+     "IntOrString", "Raw", "FieldsV1")
+)  # fmt: skip
 _ELSEWHERE = {"core": "core_v1", "meta": "meta_v1"}
 
 
@@ -111,9 +112,9 @@ def _read(text: str, tables: dict[str, _Table]) -> _Table:
                 table.serves = group_version
             case ["like", other]:
                 like = tables[other]
-            case ["kind" | "type" as what, name, *marks]:
+            case ["kind" | "type", name, *marks]:
                 written[name] = []
-                heads[name] = (what, marks, doc)
+                heads[name] = (words[0], marks, doc)
             case []:
                 pass
             case _:
@@ -161,9 +162,7 @@ def _fill(record: Record, written: _Type, table: _Table, tables: dict[str, _Tabl
     for line in written.lines:
         head, _, doc = line.partition(" -- ")
         number, name, type_, *marks = head.split()
-        record.parts.append(
-            _field(name, number, type_, _marks(marks), doc, table, tables)
-        )
+        record.parts.append(_field(name, number, type_, _marks(marks), doc, table, tables))
 
 
 def _marks(marks: list[str]) -> dict[str, str]:
@@ -192,6 +191,7 @@ def _field(
         is_pointer=type_.endswith("?"),
         is_required="required" in marks,
         is_atomic="atomic" in marks,
+        is_always="always" in marks or "required" in marks,
         default=json.loads(marks["default"]) if "default" in marks else None,
         enum=tuple(marks["enum"].split("|")) if "enum" in marks else (),
         strategies=tuple(strategies.split(",")) if strategies else (),

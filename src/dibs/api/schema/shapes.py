@@ -13,7 +13,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """`name`: string bool int32 int64 double bytes Quantity Time MicroTime IntOrString Raw FieldsV1.
+    """`name`: string bool int32 int64 double bytes Quantity Time MicroTime IntOrString
+    Raw FieldsV1.
 
     Raw is any JSON object, FieldsV1 a set of fields as managedFields write it.
     """
@@ -66,6 +67,8 @@ Shape = Scalar | ListOf | MapOf | Record
 class Field:
     """`number` is protobuf's, None where there is none; an embedded struct has no name.
 
+    A list or map that `is_always` written is null when it is empty, as is a required one.
+
     A zero that is not `is_pointer` is the same as absence. `merge_key` and `strategies` (merge,
     retainKeys) are those of strategic merge patches, where lists without them are replaced.
     """
@@ -76,6 +79,7 @@ class Field:
     is_pointer: bool = False
     is_required: bool = False
     is_atomic: bool = False
+    is_always: bool = False
     default: object = None
     enum: tuple[str, ...] = ()
     strategies: tuple[str, ...] = ()
