@@ -10,7 +10,6 @@ from functools import cached_property
 
 from dibs.api import discovery, failures, kinds
 from dibs.api.calls import Tree
-from dibs.api.kinds import group_version
 from dibs.api.openapi import document
 from dibs.api.server import answers
 from dibs.api.server.answers import Answer
@@ -65,45 +64,13 @@ class Published:
         return Answer(200, b"ok", "text/plain; charset=utf-8")
 
     def _openapi(self, path: str, headers: Mapping[str, str]) -> Answer:
-        body = self._openapi_index if not path else self._openapi_documents.get(path)
+        body = document.documents().get(path) if path else document.index()
         if body is None:
             raise failures.nothing_here()
         tag = f'"{document.etag(body)}"'
         if headers.get("If-None-Match") == tag:
             return Answer(304, b"", JSON, {"ETag": tag})
         return Answer(200, body, JSON, {"ETag": tag, "Vary": "Accept"})
-
-    @cached_property
-    def _openapi_documents(self) -> dict[str, bytes]:
-        """By the path below /openapi/v3: `api/v1`, `apis/resource.k8s.io/v1`."""
-        return {
-            (f"apis/{name}" if "/" in name else f"api/{name}"): body
-            for name, body in self._openapi_versions.items()
-        }
-
-    @cached_property
-    def _openapi_versions(self) -> dict[str, bytes]:
-        return {
-            group_version(group, version): document.document(
-                group_version(group, version),
-                [
-                    document.Resource(
-                        each.kind,
-                        each.plural,
-                        each.namespaced,
-                        each.verbs,
-                        tuple(door.name for door in each.subresources),
-                    )
-                    for each in kinds.served_in(group, version)
-                ],
-            )
-            for group in kinds.GROUPS
-            for version in kinds.versions_of(group)
-        }
-
-    @cached_property
-    def _openapi_index(self) -> bytes:
-        return document.index(self._openapi_versions)
 
     @cached_property
     def _paths(self) -> tuple[str, ...]:
