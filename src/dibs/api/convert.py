@@ -36,6 +36,8 @@ def claimed(resource: Resource, version: str, tree: Tree) -> Tree:
         raise failures.bad_request(
             f"{kind} in version {wanted!r} cannot be handled as a {resource.kind}"
         )
+    if not isinstance(tree.get("metadata") or {}, dict):
+        raise failures.bad_request("metadata: expected a mapping")
     return {**tree, "apiVersion": wanted, "kind": resource.kind}
 
 

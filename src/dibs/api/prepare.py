@@ -76,7 +76,10 @@ def _first_status(resource: Resource, tree: Tree) -> Tree:
                 "spec": {"finalizers": ["kubernetes"]},
                 "status": {"phase": "Active"},
             }
-    return _without(tree, "status") if resource.has_status else tree
+        case "resourcepoolstatusrequests.resource.k8s.io":
+            # Having a status is what says that it was answered (KEP-5677).
+            return _without(tree, "status")
+    return {**tree, "status": {}} if resource.has_status else tree
 
 
 def _filled(resource: Resource, tree: Tree, world: World) -> Tree:

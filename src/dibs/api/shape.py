@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dibs.api.schema.shapes import Field, ListOf, MapOf, Record, Scalar, Shape
@@ -24,23 +24,19 @@ _MAX_FAULTS = 50
 _NOTHING = object()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Fitting:
     """The part of a tree that fits. `faults` are of types: the body can't be read at all."""
 
     tree: dict[str, Any]
-    faults: list[str] = field(default_factory=list)
+    faults: list[str]
 
 
 def fit(record: Record, tree: Mapping[str, Any]) -> Fitting:
     """Return the tree without the fields that the record doesn't have, and without nulls."""
-    fitting = Fitting({})
-    found = _record(record, tree, "", fitting.faults)
-    fitting.tree = found if isinstance(found, dict) else {}
-    for head in ("apiVersion", "kind"):
-        if head in tree:
-            fitting.tree[head] = tree[head]
-    return fitting
+    head = {key: tree[key] for key in ("apiVersion", "kind") if key in tree}
+    faults: list[str] = []
+    return Fitting(head | _record(record, tree, "", faults), faults)
 
 
 def _fit(shape: Shape, value: Any, path: str, faults: list[str]) -> Any:
@@ -57,7 +53,8 @@ def _fit(shape: Shape, value: Any, path: str, faults: list[str]) -> Any:
             return _mistyped("a mapping", value, path, faults)
         case Scalar(name):
             if _is_scalar(name, value):
-                return value
+                # A quantity may be written as a number; it is stored as text.
+                return str(value) if name == "Quantity" else value
             return _mistyped(_CALLED.get(name, "text"), value, path, faults)
 
 

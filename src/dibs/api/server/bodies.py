@@ -80,8 +80,16 @@ async def a_patch(request: web.BaseRequest, limits: Limits) -> Patch:
     if media != patching.APPLY:
         tree, duplicates = _json(data)
         return Patch(media, _shallow(tree, limits), duplicates)
-    tree, duplicates = _yaml(data) if not data.lstrip().startswith(b"{") else _json(data)
+    tree, duplicates = _json_or_yaml(data)
     return Patch(media, _shallow(tree, limits), duplicates)
+
+
+def _json_or_yaml(data: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Most clients apply JSON, which is read a hundred times faster."""
+    try:
+        return _json(data)
+    except failures.Failure:
+        return _yaml(data)
 
 
 def _media(request: web.BaseRequest) -> str:
