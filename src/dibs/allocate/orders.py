@@ -31,7 +31,8 @@ def arranged(shelf: Shelf, order: Order, scene: Scene) -> Shelf:
 
 def _packing(candidate: Candidate, scene: Scene) -> tuple[bool, float]:
     is_shared = bool(scene.ledger.held(candidate.id).shares)
-    if not candidate.device.consumes_counters:
+    # With partitionable devices off, pools have no counters.
+    if not candidate.device.consumes_counters or not scene.features.partitionable_devices:
         return not is_shared, 1.0
     return not is_shared, _freedom(candidate, scene)
 
