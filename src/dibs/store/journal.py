@@ -56,16 +56,11 @@ class SqliteJournal:
         path = folder / DATABASE
         lock = Lock(folder)
         try:
-            connection = _opened(path)
-            try:
-                loaded = _load(connection, path)
-            except BaseException:
-                connection.close()
-                raise
+            connection, loaded = _opened(path)
         except (sqlite3.Error, OSError) as error:
             lock.release()
             raise _unopened(path, error) from error
-        except BaseException:
+        except Mistake:
             lock.release()
             raise
         return cls(path, lock, connection, loaded), loaded
@@ -113,18 +108,21 @@ class SqliteJournal:
             connection.close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    if path.exists():
-        schema.inspect(path)
-    else:
+def _opened(path: Path) -> tuple[sqlite3.Connection, Loaded]:
+    if not path.exists():
         _make(path)
+    # All is read before anything may be changed: a damaged file stays as it is, for its rescue.
+    with contextlib.closing(schema.reader(path)) as reader:
+        loaded = _load(reader, path) if schema.is_current(reader, path) else None
     connection = _connect(path)
     try:
-        schema.upgrade(connection)
-    except sqlite3.Error:
+        if loaded is None:
+            schema.upgrade(connection)
+            loaded = _load(connection, path)
+    except (sqlite3.Error, Mistake):
         connection.close()
         raise
-    return connection
+    return connection, loaded
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -147,7 +145,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _make(path: Path) -> None:
     """Make an empty store under another name first: under its own it is whole or not there."""
     log = path.with_name(f"{path.name}-wal")
-    if log.exists():
+    if log.exists() and log.stat().st_size:
         # SQLite would take the log for the new file's.
         raise Mistake(
             f"missing, while {log.name} is there",

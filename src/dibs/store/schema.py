@@ -70,29 +70,33 @@ def upgrade(connection: sqlite3.Connection, steps: Sequence[str] = STEPS) -> Non
     )
 
 
-def inspect(path: Path, steps: Sequence[str] = STEPS) -> None:
-    """Raise Mistake unless this is a sound store of a version we know; change nothing in it."""
+def reader(path: Path) -> sqlite3.Connection:
+    """Open a file that is there, unable to change it. Raises Mistake if it isn't a store."""
     with path.open("rb") as file:
         header = file.read(100)
-    if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72]) != APPLICATION_ID:
+    if (
+        header[:16] != b"SQLite format 3\0"
+        or int.from_bytes(header[68:72], "big") != APPLICATION_ID
+    ):
         raise Mistake(
             "not a store of dibs", path=str(path), remedy="name another folder, or move it away"
         )
-    # Read-only, so that a damaged file stays as it is for whoever wants to rescue it.
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        version = _version(connection)
-    finally:
-        connection.close()
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def is_current(connection: sqlite3.Connection, path: Path, steps: Sequence[str] = STEPS) -> bool:
+    """Is it of the latest version? Raises Mistake if it is damaged, or of a later one."""
+    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise damaged(path, str(found).splitlines()[-1])
+    version = _version(connection)
     if version > len(steps):
         raise Mistake(
             f"written by a newer dibs: version {version} of the file, this one knows {len(steps)}",
             path=str(path),
             remedy="use that dibs, or name another folder",
         )
+    return version == len(steps)
 
 
 def damaged(path: Path, how: str) -> Mistake:
