@@ -145,7 +145,7 @@ RESOURCES: tuple[Resource, ...] = (
     _ours("Workload"),
     # --- what stands around them
     Resource(COORDINATION, ("v1",), "Lease", "leases", True),
-    Resource(EVENTS, ("v1",), "Event", "events", True, short_names=("ev",), stored="events"),
+    Resource(EVENTS, ("v1",), "Event", "events", True, stored="events"),
     _review(AUTHENTICATION, "SelfSubjectReview"),
     _review(AUTHENTICATION, "TokenReview"),
     _review(AUTHORIZATION, "SelfSubjectAccessReview"),
