@@ -1,8 +1,8 @@
 """What all devices mean to all asks, and when a draft can no longer become full.
 
 Every device is judged for every ask once; sets of devices are ints, a bit a place. The bounds
-count: too few devices left for an ask, for asks that share them, for one value of a match
-constraint, too few values for a distinct one, too little of a counter. They only ever say no to
+count: too few devices left for all that is wanted, for one value of a match constraint, too few
+values for a distinct one, too little of a counter or of a shared capacity. They only ever say no to
 what is impossible.
 
 Where the search might meet something fatal (a selector that fails, mode All under a constraint),
@@ -14,10 +14,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
-from dibs.allocate import alike, capacity, modes, natives, totals
+from dibs.allocate import (
+    agreement,
+    alike,
+    capacity,
+    matching,
+    modes,
+    natives,
+    places,
+    rooms,
+    totals,
+)
+from dibs.allocate.agreement import Rule
 from dibs.allocate.alike import Likeness
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
@@ -25,73 +35,79 @@ from dibs.allocate.groups import Modes
 from dibs.allocate.modes import Card
 from dibs.allocate.natives import Least
 from dibs.allocate.outcome import FATAL
+from dibs.allocate.places import Places
 from dibs.allocate.problem import Problem, Slot
+from dibs.allocate.rooms import Room
 from dibs.allocate.totals import Total
+from dibs.allocate.wants import Choice, Demand, Rest
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint
 from dibs.supply.identity import CounterId, CounterSetId, Groups
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
-Places = int
+# A bound that looks at so many bits of so many sets takes as long as a step of the search.
+BITS_A_STEP = 400_000
+VALUES_A_STEP = 200
+# … or that meets so many wants, each against each, from the same devices.
+WANTS_A_STEP = 16
 
 
-class Demand(NamedTuple):
-    """So many more devices for an ask, each from these places."""
+class Effort:
+    """What bounds have cost, in steps of the search: on large nodes they are most of it."""
 
-    ask: Ask
-    places: Places
-    wanted: int
+    __slots__ = ("spent",)
 
-
-# A demand that can be met in one of several ways: the alternatives of a prioritized list.
-Choice = Sequence[Demand]
+    def __init__(self) -> None:
+        self.spent = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """`good` are the places an ask may have.
+    """`good` are the places an ask may have, `rules` the constraints with who has which value.
 
-    `holders` says, for each constraint, at which places a value is found; `users` which devices
-    draw how much from a counter, `members` with what they go on a counter set.
+    `users` says which devices draw how much from a counter, `members` with what they go on a
+    counter set, `rooms` what shared devices have left.
     """
 
     problem: Problem
     likeness: Likeness
     good: Mapping[Ask, Places]
     shareable: Places
-    holders: Mapping[int, Mapping[object, Places]]
-    users: Mapping[CounterId, Sequence[tuple[Places, Quantity]]]
-    members: Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]
+    rules: Sequence[Rule]
+    users: Mapping[CounterId, Mapping[Quantity, Places]]
+    members: Mapping[CounterSetId, Mapping[Groups, Places]]
     modes: Sequence[Card]
     totals: Sequence[Total]
+    rooms: Sequence[Room]
     natives: Sequence[Least]
+    rest: Rest
+    effort: Effort = field(default_factory=Effort)
 
     @classmethod
     def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
+        shelf = problem.scene.shelf
+        is_drawing = "drawing" in shelf.traits
+        is_grouped = "grouped" in shelf.traits
+        likeness = alike.compare(problem, good)
+        shareable = shelf.shareable if "shareable" in shelf.traits else 0
         return cls(
             problem=problem,
-            likeness=alike.compare(problem),
+            likeness=likeness,
             good=good,
-            shareable=_bits(
-                place for place, each in enumerate(problem.candidates) if each.is_shareable
-            ),
-            holders=_holders(problem),
-            users=_users(problem),
-            members=_members(problem),
-            modes=modes.of(problem),
-            totals=totals.of(problem, good),
+            shareable=shareable,
+            rules=_rules(problem, good),
+            users=shelf.users if is_drawing else {},
+            members=shelf.members if is_grouped else {},
+            modes=shelf.modes if is_grouped else (),
+            totals=totals.of(problem, good) if is_drawing else (),
+            rooms=rooms.of(problem, good, shareable),
             natives=natives.least(problem, good),
+            rest=Rest(problem, likeness.sorts, likeness.repeats),
         )
 
     def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
         """The places to be tried, in order."""
-        rest = self._free(ask, draft) >> draft.start
-        place = draft.start
-        while rest:
-            step = (rest & -rest).bit_length()
-            place += step
-            rest >>= step
-            yield place - 1
+        return places.each(self._free(ask, draft), draft.start)
 
     def blocked_after(
         self, draft: Draft, candidate: Candidate, draws: Draws, drawn: Drawn
@@ -101,11 +117,11 @@ class Survey:
         blocked = 0
         for counter, _ in draws:
             rest = left[counter].minus(drawn[counter])
-            for place, amount in self.users.get(counter, ()):
+            for amount, at in self.users.get(counter, {}).items():
                 if amount > rest:
-                    blocked |= place
+                    blocked |= at
         if blocked & self.shareable:
-            blocked &= ~self._paid(draft, candidate)
+            blocked &= ~self._paid(draft, candidate, blocked)
         return blocked
 
     def clashing_after(self, draft: Draft, candidate: Candidate, modes: Modes) -> Places:
@@ -115,36 +131,34 @@ class Survey:
             common = modes.get(owner)
             if common is None:
                 continue
-            for place, groups in self.members.get(owner, ()):
+            for groups, at in self.members.get(owner, {}).items():
                 if common.isdisjoint(groups):
-                    blocked |= place
+                    blocked |= at
         if blocked & self.shareable:
-            blocked &= ~self._paid(draft, candidate)
+            blocked &= ~self._paid(draft, candidate, blocked)
         return blocked
 
     def exhausted_after(self, candidate: Candidate, place: int, consumed: Amounts) -> Places:
         """The place of a shared device, if no ask could have another share of it."""
         scene = self.problem.scene
         room = scene.room(candidate)
-        for ask in self.problem.asks:
+        for ask in self.likeness.speakers:
             if self.good[ask] >> place & 1:
                 wanted = scene.share(ask, candidate)[0]
                 if not capacity.shortage(room, wanted, consumed):
                     return 0
         return 1 << place
 
-    def _paid(self, draft: Draft, candidate: Candidate) -> Places:
+    def _paid(self, draft: Draft, candidate: Candidate, among: Places) -> Places:
         """Devices of which some share is out: further ones draw nothing from the counters."""
-        return _bits(
-            place
-            for place, each in enumerate(self.problem.candidates)
-            if each.is_shareable
-            and (
-                each is candidate
-                or self.problem.scene.ledger.held(each.id).shares
-                or ((use := draft.uses.get(each.id)) and use.shares)
-            )
-        )
+        paid = 0
+        for place in places.each(among & self.shareable):
+            each = self.problem.candidates[place]
+            use = draft.uses.get(each.id)
+            has_shares = self.problem.scene.ledger.held(each.id).shares or (use and use.shares)
+            if has_shares or each is candidate:
+                paid |= 1 << place
+        return paid
 
     def floor(self, draft: Draft) -> int:
         """The first place at which a request equal to the last one need look.
@@ -163,93 +177,122 @@ class Survey:
 
     def is_hopeless(self, draft: Draft) -> bool:
         """Whether counting alone shows that the draft can't become full."""
-        slots = self.problem.slots[len(draft.chosen) :]
+        if self._is_oversized(draft):
+            return True
         choices: list[Choice] = []
-        floor = self.floor(draft)
-        for number, slot in enumerate(slots, len(draft.chosen)):
-            if number not in self.likeness.repeats:
-                floor = 0
-            choices.append(self._choice(slot, draft, floor))
+        for choice in self._choices(draft):
+            possible = choice.possible
+            if possible is None:
+                return True
+            choices.append(possible)
+        self._spend(choices)
+        if self._is_overdrawn(choices, draft):
+            return True
+        if not self.rules:
+            return not self._has_room(choices, draft)
+        return not agreement.is_possible(
+            self.rules, choices, draft, self.problem, lambda each: self._has_room(each, draft)
+        )
+
+    def _spend(self, choices: Sequence[Choice]) -> None:
+        """Charge for what is looked at: sets of devices, and values of constraints."""
+        sets = sum(len(choice.demands) for choice in choices)
+        bits = sets * len(self.problem.candidates)
+        values = sum(len(rule.holders) for rule in self.rules) * sets
+        self.effort.spent += bits // BITS_A_STEP + values // VALUES_A_STEP
+
+    def _choices(self, draft: Draft) -> Iterator[Choice]:
+        """What the draft still wants: the rest of the last ask, asks equal to it, all others."""
+        number = len(draft.chosen)
         if draft.left:
             ask = draft.chosen[-1]
             rest = self._free(ask, draft) >> draft.start << draft.start
-            choices.insert(0, (Demand(ask, rest, draft.left),))
-        return (
-            not all(_is_met(choice) for choice in choices)
-            or _is_crowded(choices, self.shareable, self.modes)
-            or self._is_oversized(draft, slots)
-            or self._is_overdrawn(choices, draft)
-            or self._is_contradicted(choices, draft)
-        )
+            yield Choice((Demand(ask, rest, draft.left),), 1)
+        floor = self.floor(draft)
+        if chain := self.rest.chain(number) if floor else 0:
+            yield self._choice(self.problem.slots[number], draft, floor, chain)
+        for run in self.rest.after(number + chain):
+            yield self._choice(run.slot, draft, 0, run.times)
 
-    def _choice(self, slot: Slot, draft: Draft, floor: int) -> Choice:
-        return [
+    def _choice(self, slot: Slot, draft: Draft, floor: int, times: int) -> Choice:
+        demands = [
             Demand(ask, self._free(ask, draft) >> floor << floor, self.problem.needs[ask])
             for ask in slot.request.alternatives
         ]
+        return Choice(tuple(demands), times)
 
     def _free(self, ask: Ask, draft: Draft) -> Places:
         if ask.is_admin:
             return self.good[ask]
         return self.good[ask] & ~(draft.taken | draft.blocked)
 
-    def _is_oversized(self, draft: Draft, slots: Iterable[Slot]) -> bool:
+    def _is_oversized(self, draft: Draft) -> bool:
         """Whether even the smallest alternatives are too many for the claim that is open."""
         size = draft.in_claim
-        for slot in slots:
+        for slot in self.problem.slots[len(draft.chosen) :]:
             if slot.opens_claim:
                 break
-            size += min(self.problem.needs[ask] for ask in slot.request.alternatives)
+            size += min([self.problem.needs[ask] for ask in slot.request.alternatives])
         return size > MAX_DEVICES
 
     def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
+        if not self.totals and not self.natives:
+            return False
         # An alternative may draw less, or nothing: only requests without any are counted.
-        wanted = [(choice[0].ask, choice[0].wanted) for choice in choices if len(choice) == 1]
+        wanted = [
+            (demand.ask, demand.wanted * choice.times)
+            for choice in choices
+            for demand in choice.demands
+            if len(choice.demands) == 1
+        ]
         return any(total.is_overdrawn(draft, wanted) for total in self.totals) or any(
             each.is_overdrawn(draft, wanted) for each in self.natives
         )
 
-    def _is_contradicted(self, choices: Sequence[Choice], draft: Draft) -> bool:
-        """Whether some constraint leaves too few values for what is still wanted under it."""
-        under: dict[tuple[int, Constraint], list[Choice]] = defaultdict(list)
-        for choice in choices:
-            for rule in self.problem.rules[choice[0].ask]:
-                # An alternative that the constraint doesn't concern frees the whole choice of it.
-                if all(rule in self.problem.rules[each.ask] for each in choice[1:]):
-                    under[rule].append(choice)
-        return any(
-            self._lacks_values(constraint, self.holders[number], concerned, draft, number)
-            for (number, constraint), concerned in under.items()
+    def _has_room(self, choices: Sequence[Choice], draft: Draft) -> bool:
+        """Whether there are devices enough for all together, and capacity of shared ones."""
+        self.effort.spent += len(choices) * len(choices) // WANTS_A_STEP
+        # A device that is shared, or looked at with admin access, serves more than one ask.
+        sole = [
+            (choice.places, choice.least)
+            for choice in choices
+            if not any(each.ask.is_admin or each.places & self.shareable for each in choice.demands)
+        ]
+        return (
+            matching.fits(sole, (-1,))
+            and not self._is_crowded(sole)
+            and all(room.has_for(choices, draft) for room in self.rooms)
         )
 
-    def _lacks_values(
-        self,
-        constraint: Constraint,
-        holders: Mapping[object, Places],
-        concerned: Sequence[Choice],
-        draft: Draft,
-        number: int,
-    ) -> bool:
-        seen = draft.values.get(number)
-        wanted = sum(min(each.wanted for each in choice) for choice in concerned)
-        # A value of no known type is good for a first device, but has no entry among the holders.
-        if seen is None and wanted <= 1:
+    def _is_crowded(self, wants: Sequence[tuple[Places, int]]) -> bool:
+        """Whether more is wanted than there is if every card goes in one mode."""
+        if not self.modes:
             return False
-        if constraint.kind == "match":
-            values: Iterable[object] = holders if seen is None else seen
-            return not any(_has_room(concerned, holders.get(value, 0)) for value in values)
-        free = 0
-        for choice in concerned:
-            for demand in choice:
-                free |= demand.places
-        left = 1 if seen is None else 0
-        left += sum(1 for value, at in holders.items() if at & free and value not in (seen or ()))
-        return left < wanted
+        by_places: dict[Places, int] = defaultdict(int)
+        union = 0
+        for at, least in wants:
+            by_places[at] += least
+            union |= at
+        return sum(by_places.values()) > modes.most(union, self.modes) or any(
+            least > modes.most(at, self.modes) for at, least in by_places.items()
+        )
 
 
 def good_places(problem: Problem) -> Mapping[Ask, Places]:
     """The places that each ask may have, whatever else is picked."""
-    return {ask: _good(problem, ask) for ask in problem.asks}
+    found: dict[object, Places] = {}
+    good = {}
+    for ask in problem.asks:
+        attributes = tuple(dict.fromkeys(each.attribute for _, each in problem.rules[ask]))
+        derived = tuple(ask.derived.get(name) for name in attributes)
+        among = problem.allowed[ask]
+        if ask.mode == "All":
+            among &= places.of(problem.lists[ask])
+        key = id(problem.verdicts[ask]), attributes, derived, among
+        if key not in found:
+            found[key] = _good(problem, ask, among, attributes)
+        good[ask] = found[key]
+    return good
 
 
 def is_short(problem: Problem, good: Mapping[Ask, Places]) -> bool:
@@ -262,15 +305,21 @@ def is_short(problem: Problem, good: Mapping[Ask, Places]) -> bool:
 
 def might_be_fatal(problem: Problem) -> bool:
     """Whether the search may end in something fatal that skipping a branch could hide."""
-    if not problem.is_strict:
-        return False
-    if any(ask.mode == "All" and problem.rules[ask] for ask in problem.asks):
+    return problem.is_strict and any(_may_be_fatal(problem, ask) for ask in problem.asks)
+
+
+def first_fatal(problem: Problem) -> int:
+    """The number of slots before the first that may end in something fatal."""
+    for number, slot in enumerate(problem.slots):
+        if any(_may_be_fatal(problem, ask) for ask in slot.request.alternatives):
+            return number
+    return len(problem.slots)
+
+
+def _may_be_fatal(problem: Problem, ask: Ask) -> bool:
+    if ask.mode == "All" and problem.rules[ask]:
         return True
-    return any(
-        _is_fatal(problem, ask, place)
-        for ask in problem.asks
-        for place in range(len(problem.candidates))
-    )
+    return any(_is_fatal(problem, ask, place) for place in range(len(problem.candidates)))
 
 
 def _is_fatal(problem: Problem, ask: Ask, place: int) -> bool:
@@ -283,88 +332,54 @@ def _is_fatal(problem: Problem, ask: Ask, place: int) -> bool:
     )
 
 
-def _is_met(choice: Choice) -> bool:
-    return any(0 < each.wanted <= each.places.bit_count() for each in choice)
+def _good(problem: Problem, ask: Ask, among: Places, attributes: Iterable[str]) -> Places:
+    scene, candidates = problem.scene, problem.candidates
+    good = [place for place in places.each(among) if problem.verdict(ask, place) is None]
+    for name in attributes:
+        good = [at for at in good if scene.values(ask, candidates[at], name) is not None]
+    return places.of(good)
 
 
-def _has_room(concerned: Sequence[Choice], within: Places) -> bool:
-    return all(
-        any((each.places & within).bit_count() >= each.wanted for each in choice)
-        for choice in concerned
-    )
+def _rules(problem: Problem, good: Mapping[Ask, Places]) -> Sequence[Rule]:
+    constraints: dict[int, Constraint] = {}
+    concerned: dict[int, set[Ask]] = defaultdict(set)
+    for ask in problem.asks:
+        for number, constraint in problem.rules[ask]:
+            constraints[number] = constraint
+            concerned[number].add(ask)
+    return [
+        _rule(problem, good, number, constraint, frozenset(concerned[number]))
+        for number, constraint in constraints.items()
+    ]
 
 
-def _is_crowded(choices: Sequence[Choice], shareable: Places, by_mode: Sequence[Card]) -> bool:
-    """Whether asks that must share the same devices want more than there are."""
-    by_places: dict[Places, int] = defaultdict(int)
-    union, wanted = 0, 0
-    for choice in choices:
-        places = 0
-        for demand in choice:
-            places |= demand.places
-        # A device that is shared, or looked at with admin access, serves more than one ask.
-        if places & shareable or any(demand.ask.is_admin for demand in choice):
-            continue
-        least = min(demand.wanted for demand in choice)
-        by_places[places] += least
-        union |= places
-        wanted += least
-    return wanted > modes.most(union, by_mode) or any(
-        least > modes.most(places, by_mode) for places, least in by_places.items()
-    )
-
-
-def _good(problem: Problem, ask: Ask) -> Places:
-    places: Iterable[int] = range(len(problem.candidates))
-    if ask.mode == "All":
-        places = problem.lists[ask]
-    attributes = {constraint.attribute for _, constraint in problem.rules[ask]}
-    return _bits(
-        place
-        for place in places
-        if problem.verdict(ask, place) is None
-        and all(
-            problem.scene.values(ask, problem.candidates[place], attribute) is not None
-            for attribute in attributes
-        )
-    )
-
-
-def _bits(places: Iterable[int]) -> Places:
-    bits = 0
-    for place in places:
-        bits |= 1 << place
-    return bits
-
-
-def _holders(problem: Problem) -> Mapping[int, Mapping[object, Places]]:
-    constraints = dict(rule for ask in problem.asks for rule in problem.rules[ask])
-    readers: dict[str, list[Ask]] = defaultdict(list)
-    for name, ask in alike.readings(problem):
-        readers[name].append(ask)
-    holders: dict[int, dict[object, Places]] = {}
-    for number, constraint in constraints.items():
-        found: dict[object, Places] = defaultdict(int)
-        for place, candidate in enumerate(problem.candidates):
-            # Asks that derive the attribute differently may see different values: any will do.
-            for ask in readers[constraint.attribute]:
-                for value in problem.scene.values(ask, candidate, constraint.attribute) or ():
-                    found[value] |= 1 << place
-        holders[number] = found
-    return holders
-
-
-def _members(problem: Problem) -> Mapping[CounterSetId, Sequence[tuple[Places, Groups]]]:
-    members: dict[CounterSetId, list[tuple[Places, Groups]]] = defaultdict(list)
-    for place, candidate in enumerate(problem.candidates):
-        for owner, groups in candidate.groups:
-            members[owner].append((1 << place, groups))
-    return members
-
-
-def _users(problem: Problem) -> Mapping[CounterId, Sequence[tuple[Places, Quantity]]]:
-    users: dict[CounterId, list[tuple[Places, Quantity]]] = defaultdict(list)
-    for place, candidate in enumerate(problem.candidates):
-        for counter, amount in candidate.draws:
-            users[counter].append((1 << place, amount))
-    return users
+def _rule(
+    problem: Problem,
+    good: Mapping[Ask, Places],
+    number: int,
+    constraint: Constraint,
+    concerned: frozenset[Ask],
+) -> Rule:
+    holders: dict[tuple[str, object], Places] = defaultdict(int)
+    # Asks that derive the attribute differently may see different values: any will do.
+    readers: dict[str | None, Ask] = {}
+    wanted: dict[str | None, Places] = defaultdict(int)
+    for ask in concerned:
+        expression = ask.derived.get(constraint.attribute)
+        readers.setdefault(expression, ask)
+        wanted[expression] |= good[ask]
+    for expression, ask in readers.items():
+        for place in places.each(wanted[expression]):
+            candidate = problem.candidates[place]
+            for value in problem.scene.values(ask, candidate, constraint.attribute) or ():
+                holders[value] |= 1 << place
+    rule = Rule(number, constraint, concerned, holders)
+    if constraint.kind == "distinct":
+        return rule
+    choices = [
+        Choice(tuple(Demand(a, good[a], problem.needs[a]) for a in slot.request.alternatives), 1)
+        for slot in {slot.request.alternatives: slot for slot in problem.slots}.values()
+        if any(ask in concerned for ask in slot.request.alternatives)
+    ]
+    useful = {value: at for value, at in holders.items() if rule.within(choices, at) is not None}
+    return Rule(number, constraint, concerned, useful)

@@ -8,11 +8,12 @@ then, as long as both are in the same state, trying one of them is enough.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from dibs.allocate.scene import Scene
-from dibs.supply.identity import NO_GROUPS, CounterId, CounterSetId
+from dibs.allocate import places as bits
+from dibs.allocate.places import Places
+from dibs.supply.identity import CounterId, CounterSetId
 from dibs.supply.pools import Candidate
 
 
@@ -23,7 +24,7 @@ class Card:
     kind: int
     first: int
     last: int
-    places: int
+    places: Places
 
     def state(self, taken: int) -> int:
         """Which of its devices are taken, counted from its first: comparable between cards."""
@@ -34,25 +35,34 @@ class Card:
         return min(max(start - self.first, 0), self.last - self.first + 1)
 
 
-def deal(
-    candidates: Sequence[Candidate], kinds: Sequence[Hashable], scene: Scene
-) -> Mapping[int, Card]:
-    """Find the cards, by place; `kinds` is what else than counters tells the devices apart.
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A card as it is published: `shape` is equal for cards that are built alike."""
 
-    A card with a shareable device isn't dealt: what its shares hold is no part of its state. Nor
-    is one of which a device draws as much as is wanted of it.
+    places: tuple[int, ...]
+    all: Places
+    shape: Hashable
+    counters: tuple[CounterId, ...]
+    sets: tuple[CounterSetId, ...]
+
+
+def plans(candidates: Sequence[Candidate]) -> Sequence[Plan]:
+    """The cards that can be exchanged for others if they are alike.
+
+    Not one with a shareable device: what its shares hold is no part of its state. Nor one of which
+    a device draws as much as is wanted of it.
     """
-    dealt: dict[int, Card] = {}
-    numbers: dict[Hashable, int] = {}
-    for places in _components(candidates):
-        if any(candidates[place].is_shareable or candidates[place].meters for place in places):
+    shapes: dict[Hashable, int] = {}
+    found = []
+    for at in _components(candidates):
+        if any(candidates[place].is_shareable or candidates[place].meters for place in at):
             continue
-        look = tuple(_look(candidates, kinds, places, scene))
-        first = places[0]
-        kind = numbers.setdefault(look, len(numbers))
-        card = Card(kind, first, places[-1], sum(1 << place for place in places))
-        dealt.update((place, card) for place in places)
-    return dealt
+        numbers: dict[CounterId, int] = {}
+        sets: dict[CounterSetId, int] = {}
+        look = tuple(_look(candidates, at, numbers, sets))
+        shape = shapes.setdefault(look, len(shapes))
+        found.append(Plan(tuple(at), bits.of(at), shape, tuple(numbers), tuple(sets)))
+    return found
 
 
 def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
@@ -78,13 +88,11 @@ def _components(candidates: Sequence[Candidate]) -> Iterable[list[int]]:
 
 def _look(
     candidates: Sequence[Candidate],
-    kinds: Sequence[Hashable],
     places: Sequence[int],
-    scene: Scene,
+    numbers: dict[CounterId, int],
+    sets: dict[CounterSetId, int],
 ) -> Iterable[Hashable]:
     """What a card looks like when its counters are called by number instead of by name."""
-    numbers: dict[CounterId, int] = {}
-    sets: dict[CounterSetId, int] = {}
     for place in places:
         # Counters of one set are told apart by name and so come in one order on all cards.
         draws = sorted(candidates[place].draws, key=lambda draw: (draw[0].set, draw[0].name))
@@ -95,6 +103,4 @@ def _look(
             (sets.setdefault(counter_set, len(sets)), groups)
             for counter_set, groups in sorted(candidates[place].groups, key=lambda each: each[0])
         )
-        yield place - places[0], kinds[place], drawn, members
-    yield tuple(scene.left(counter.pool)[counter] for counter in numbers)
-    yield tuple(scene.modes(each.pool).get(each, NO_GROUPS) for each in sets)
+        yield place - places[0], drawn, members

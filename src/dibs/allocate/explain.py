@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations, product, takewhile
 
 from dibs.allocate import alike, checks, exhausted, groups, modes, natives, search
@@ -146,7 +145,7 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
         return ""
     if wanted > len(places):
         return f": {wanted} wanted, {len(places)} fit"
-    most = modes.most(sum(1 << place for place in places), modes.of(problem))
+    most = modes.most(sum(1 << place for place in places), problem.scene.shelf.modes)
     if wanted > most:
         return f": {wanted} wanted, {most} at once, as each card goes in one mode only"
     return ""

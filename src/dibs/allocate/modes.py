@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dibs.allocate.problem import Problem
+from dibs.allocate.places import Places
 from dibs.supply.identity import CounterSetId
-
-Places = int
+from dibs.supply.pools import Candidate
 
 
 class Card(NamedTuple):
@@ -24,11 +23,11 @@ class Card(NamedTuple):
     by_group: tuple[Places, ...]
 
 
-def of(problem: Problem) -> Sequence[Card]:
+def of(candidates: Sequence[Candidate]) -> Sequence[Card]:
     """The cards that have devices of several modes."""
     groups: dict[CounterSetId, dict[str, Places]] = defaultdict(lambda: defaultdict(int))
     everything: dict[CounterSetId, Places] = defaultdict(int)
-    for place, candidate in enumerate(problem.candidates):
+    for place, candidate in enumerate(candidates):
         if not candidate.groups:
             continue
         owner, names = candidate.groups[0]

@@ -86,7 +86,8 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
         against = None
         for test in self.tests.standing:
             if against := test(ask, candidate, scene):
-                if place == table.refused_below:
+                # What is fatal must be met again by the search.
+                if place == table.refused_below and against.code not in FATAL:
                     table.refused_below += 1
                 break
         table.known[place] = against
@@ -148,8 +149,8 @@ def pose(
 ) -> Problem | PoolFault:
     """Put the question, or name the pool because of which mode All can't be answered.
 
-    `known` are the allocator's `places`. Raises Mistake for what is fatal, such as more devices than a claim
-    may have.
+    `known` are the allocator's `places`. Raises Mistake for what is fatal, such as more devices
+    than a claim may have.
     """
     shelf = scene.shelf
     if order != "first-fit":

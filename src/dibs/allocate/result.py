@@ -36,18 +36,23 @@ def of(
     share_id: ShareId,
 ) -> tuple[AllocationResult, ...]:
     """One result a claim, in order. Raises Mistake for a node selector that can't be merged."""
-    numbered = {id(pick): number for number, pick in enumerate(_shares(draft.picks))}
     allocations = []
+    shared = 0
     for wish in wishes:
-        picks = [pick for pick in draft.picks if pick.ask.claim_number == wish.number]
-        chosen = [ask for ask in draft.chosen if ask.claim_number == wish.number]
-        results = tuple(
-            _result(pick, share_id(wish.key, numbered[id(pick)]) if id(pick) in numbered else None)
-            for pick in picks
-        )
+        number = wish.number
+        picks = [pick for pick in draft.picks if pick.ask.claim_number == number]
+        chosen = [ask for ask in draft.chosen if ask.claim_number == number]
+        results = []
+        for pick in picks:
+            share = None
+            if pick.share is not None:
+                share = share_id(wish.key, shared)
+                shared += 1
+            results.append(_result(pick, share))
         config = tuple(_config(wish, chosen, classes))
         selector = node_selector([pick.candidate for pick in picks], node)
-        allocations.append(AllocationResult(DeviceAllocationResult(results, config), selector))
+        devices = DeviceAllocationResult(tuple(results), config)
+        allocations.append(AllocationResult(devices, selector))
     return tuple(allocations)
 
 
@@ -90,10 +95,6 @@ def _is_same(one: LabelSelectorRequirement, other: LabelSelectorRequirement) -> 
     )
 
 
-def _shares(picks: Iterable[Pick]) -> Iterable[Pick]:
-    return (pick for pick in picks if pick.share is not None)
-
-
 def _result(pick: Pick, share: str | None) -> DeviceRequestAllocationResult:
     ask, candidate, device = pick.ask, pick.candidate, pick.candidate.device
     return DeviceRequestAllocationResult(
@@ -116,11 +117,14 @@ def _config(
 ) -> Iterable[DeviceAllocationConfiguration]:
     users: dict[str, list[str]] = {}
     for ask in chosen:
-        users.setdefault(ask.class_name, []).append(ask.name)
+        if classes[ask.class_name].spec.config:
+            users.setdefault(ask.class_name, []).append(ask.name)
     for name, requests in users.items():
         for each in classes[name].spec.config:
             narrowed = _narrowed(requests, chosen)
             yield DeviceAllocationConfiguration("FromClass", narrowed, each.opaque)
+    if not wish.claim.spec.devices.config:
+        return
     names = {name for ask in chosen for name in (ask.request, ask.name)}
     for own in wish.claim.spec.devices.config:
         if not own.requests or not names.isdisjoint(own.requests):

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dibs.allocate import bounds, checks, constraints, counters, groups
-from dibs.allocate.bounds import Survey
+from dibs.allocate.bounds import Effort, Survey
 from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem
 from dibs.request.asks import MAX_DEVICES, Ask
 
 # So many steps before a search looks for a part of the question that is impossible by itself.
 PATIENCE = 1_000
+# A dead end takes some 2 KiB.
+MOST_DEAD_ENDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ def first_full(problem: Problem, budget: int) -> Found:
     if descent.draft is not None or descent.is_cut:
         return descent
     if bounds.might_be_fatal(problem):
+        # Nothing may be skipped; but what can't be reached needn't be looked for.
+        before = problem.slots[: bounds.first_fatal(problem)]
+        if before and is_impossible(problem.only(before), PATIENCE):
+            return Found(None, descent.steps)
         return explore(problem, None, budget)
     good = bounds.good_places(problem)
     if bounds.is_short(problem, good):
@@ -87,9 +93,11 @@ def descend(problem: Problem, budget: int) -> Found:
 
 
 def explore(problem: Problem, survey: Survey | None, budget: int) -> Found:
-    """Without a survey nothing is skipped."""
+    """Try everything, but for what a survey shows to be in vain; without one nothing is skipped."""
     steps = 0
     dead_ends: set[object] = set()
+    effort = survey.effort if survey else Effort()
+    spent_before = effort.spent
     stack = [(Draft(), successors(problem, Draft(), survey))]
     while stack:
         draft, following = stack[-1]
@@ -97,19 +105,14 @@ def explore(problem: Problem, survey: Survey | None, budget: int) -> Found:
             return Found(draft, steps)
         grown = next(following, None)
         if grown is None:
-            if survey and draft.is_between:
+            if survey and len(dead_ends) < MOST_DEAD_ENDS:
                 dead_ends.add(survey.likeness.outlook(draft))
             stack.pop()
             continue
         steps += 1
-        if steps > budget:
+        if steps + effort.spent - spent_before > budget:
             return Found(None, steps, is_cut=True)
-        if (
-            survey
-            and dead_ends
-            and grown.is_between
-            and survey.likeness.outlook(grown) in dead_ends
-        ):
+        if survey and dead_ends and survey.likeness.outlook(grown) in dead_ends:
             continue
         stack.append((grown, successors(problem, grown, survey)))
     return Found(None, steps)
@@ -181,7 +184,10 @@ def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[
         if wanted == 0 or promised + wanted > MAX_DEVICES:
             continue
         start = survey.floor(draft) if survey else 0
-        yield from _unless_hopeless(draft.choosing(ask, wanted, promised, start), survey)
+        chosen = draft.choosing(ask, wanted, promised, start)
+        # Where there is no choice, the draft before has been judged with it in mind.
+        judge = survey if len(slot.request.alternatives) > 1 else None
+        yield from _unless_hopeless(chosen, judge)
 
 
 def _unless_hopeless(draft: Draft, survey: Survey | None) -> Iterator[Draft]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from dibs.allocate import places
+from dibs.allocate import cards, modes, places
+from dibs.allocate.cards import Plan
 from dibs.allocate.places import Places
 from dibs.supply.identity import (
     NO_GROUPS,
@@ -24,6 +25,9 @@ from dibs.supply.identity import (
 )
 from dibs.supply.pools import Candidate, Pool, PoolFault
 from dibs.values.quantity import Quantity
+
+# A counter's name in all sets of a pool: "memory" of every card.
+Name = tuple[PoolId, str]
 
 # What some devices have, and some checks are about.
 Trait = Literal[
@@ -113,6 +117,35 @@ class Shelf:
             for owner, groups in candidate.groups:
                 members[owner][groups] |= 1 << place
         return members
+
+    @cached_property
+    def modes(self) -> Sequence[modes.Card]:
+        """The cards that have devices of several modes (KEP-5963)."""
+        return modes.of(self.candidates)
+
+    @cached_property
+    def draws(self) -> Mapping[Name, Mapping[int, int]]:
+        """How many thousandths the device at each place draws, by the counter's name.
+
+        Without names of which some amount is finer, larger or negative. A shared device draws once
+        for many asks, so it counts for nothing here.
+        """
+        draws: dict[Name, dict[int, int]] = defaultdict(dict)
+        hopeless: set[Name] = set()
+        for place, candidate in enumerate(self.candidates):
+            for counter, amount in () if candidate.is_shareable else candidate.draws:
+                milli = amount.exact_milli()
+                name = counter.pool, counter.name
+                if milli is None or milli < 0:
+                    hopeless.add(name)
+                else:
+                    draws[name][place] = draws[name].get(place, 0) + milli
+        return {name: by_place for name, by_place in draws.items() if name not in hopeless}
+
+    @cached_property
+    def cards(self) -> Sequence[Plan]:
+        """The cards that may be exchanged for others."""
+        return cards.plans(self.candidates)
 
     def drawing(self, pool: PoolId) -> Mapping[str, Mapping[DeviceId, Candidate]]:
         """The published devices of a pool, seen here or not, by the counter sets they draw from."""

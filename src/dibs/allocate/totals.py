@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 from dibs.allocate.draft import Draft
 from dibs.allocate.problem import Problem
+from dibs.allocate.shelf import Name
 from dibs.request.asks import Ask
-from dibs.supply.identity import CounterId, PoolId
+from dibs.supply.identity import CounterId
 from dibs.values.quantity import Quantity
-
-Name = tuple[PoolId, str]
 
 ZERO = Quantity.of(0)
 
@@ -42,9 +41,8 @@ class Total:
 
 def of(problem: Problem, good: Mapping[Ask, int]) -> tuple[Total, ...]:
     """The totals that can say no: those of which every device of some ask draws."""
-    draws = _draws(problem)
     totals = []
-    for name, by_place in draws.items():
+    for name, by_place in problem.scene.shelf.draws.items():
         left = _left(problem, name)
         least = {
             ask: amount
@@ -54,25 +52,6 @@ def of(problem: Problem, good: Mapping[Ask, int]) -> tuple[Total, ...]:
         if least and left is not None:
             totals.append(Total(left, by_place, least))
     return tuple(totals)
-
-
-def _draws(problem: Problem) -> Mapping[Name, Mapping[int, int]]:
-    """What the device at each place draws, by name. A shared device draws once for many asks, so
-    it counts for nothing here."""
-    draws: dict[Name, dict[int, int]] = {}
-    hopeless: set[Name] = set()
-    for place, candidate in enumerate(problem.candidates):
-        if candidate.is_shareable:
-            continue
-        for counter, amount in candidate.draws:
-            milli = amount.exact_milli()
-            name = counter.pool, counter.name
-            if milli is None or milli < 0:
-                hopeless.add(name)
-                continue
-            by_place = draws.setdefault(name, {})
-            by_place[place] = by_place.get(place, 0) + milli
-    return {name: by_place for name, by_place in draws.items() if name not in hopeless}
 
 
 def _left(problem: Problem, name: Name) -> int | None:

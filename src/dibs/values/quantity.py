@@ -31,6 +31,7 @@ _PLAIN_DIGITS: Final = 2000
 _KEPT_DIGITS: Final = 2100
 _FEW_DIGITS: Final = 10**100
 _RANK_BITS: Final = 8192
+_MANY_NANO: Final = 10**60
 
 # Possessive throughout: what was read once is never read again, however hostile the text.
 _SHAPE = re.compile(
@@ -146,6 +147,10 @@ class Quantity:
         milli = self._scaled(-3)
         exact = milli * 10**6 == self._rank and _is_int64(milli)
         return milli if exact else None
+
+    def exact_nano(self) -> int | None:
+        """Billionths, which no amount is finer than; None for one of more than 60 digits."""
+        return self._rank if abs(self._rank) < _MANY_NANO else None
 
     def is_whole(self) -> bool:
         """Whether the *number* has no fraction, however it was written (unlike `is_integer`)."""

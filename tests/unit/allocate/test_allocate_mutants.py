@@ -185,25 +185,37 @@ def nothing_shareable(survey: Survey) -> Survey:
 
 def fewer_holders(survey: Survey) -> Survey:
     """A value is not found at the last of the places that have it."""
-    holders = {
-        number: {value: at & ~(1 << at.bit_length() - 1) for value, at in by_value.items() if at}
-        for number, by_value in survey.holders.items()
-    }
-    return replace(survey, holders=holders)
+    rules = [
+        replace(
+            rule,
+            holders={v: at & ~(1 << at.bit_length() - 1) for v, at in rule.holders.items() if at},
+        )
+        for rule in survey.rules
+    ]
+    return replace(survey, rules=rules)
 
 
 def thirstier_users(survey: Survey) -> Survey:
     """Every device draws a unit more than it does."""
     users = {
-        counter: [(at, amount.plus(1)) for at, amount in drawn]
+        counter: {amount.plus(1): at for amount, at in drawn.items()}
         for counter, drawn in survey.users.items()
     }
     return replace(survey, users=users)
 
 
+def smaller_rooms(survey: Survey) -> Survey:
+    """Every shared device has a unit less of each capacity."""
+    rooms = [
+        replace(room, left={at: left - 10**9 for at, left in room.left.items()}, _layers={})
+        for room in survey.rooms
+    ]
+    return replace(survey, rooms=rooms)
+
+
 def nothing_compatible(survey: Survey) -> Survey:
     members = {
-        owner: [(at, frozenset()) for at, _ in each] for owner, each in survey.members.items()
+        owner: {frozenset[str](): sum(each.values())} for owner, each in survey.members.items()
     }
     return replace(survey, members=members)
 
@@ -233,13 +245,15 @@ def values_forgotten(survey: Survey) -> Survey:
 def all_repeats(survey: Survey) -> Survey:
     """Every request wants the same as the one before it."""
     repeats = frozenset(range(1, len(survey.problem.slots)))
-    return replace(survey, likeness=replace(survey.likeness, repeats=repeats))
+    rest = replace(survey.rest, repeats=repeats, _known={})
+    return replace(survey, likeness=replace(survey.likeness, repeats=repeats), rest=rest)
 
 
 TOO_EAGER = (
     fewer_good,
     nothing_shareable,
     fewer_holders,
+    smaller_rooms,
     thirstier_users,
     nothing_compatible,
     less_in_all,

@@ -1,0 +1,143 @@
+"""Whether what is still wanted can agree: constraint by constraint, value by value.
+
+For matchAttribute every value is supposed in turn: then each ask under the constraint has only the
+devices of that value, and all wants together must fit into what is left. For distinctAttribute
+each wanted device needs a value of its own, which is the same question asked of values.
+Source: KEP-4381 (constraints), KEP-5491 (lists: a device has several values).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dibs.allocate import matching, places
+from dibs.allocate.draft import Draft
+from dibs.allocate.places import Places
+from dibs.allocate.problem import Problem
+from dibs.allocate.wants import Choice, Demand
+from dibs.request.asks import Ask, Constraint
+
+# Of constraints that would have to be supposed in more ways than this, nothing is said.
+MOST_SUPPOSED = 256
+
+Value = tuple[str, object]
+Holders = Mapping[Value, Places]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One constraint: whom it concerns, and which places have which value.
+
+    `holders` of a match constraint are only the values that have devices enough for each ask.
+    """
+
+    number: int
+    constraint: Constraint
+    concerned: frozenset[Ask]
+    holders: Holders
+
+    def wanted(self, choices: Iterable[Choice]) -> int:
+        """How many devices come under it at least."""
+        return sum(choice.least for choice in choices if self.binds(choice))
+
+    def binds(self, choice: Choice) -> bool:
+        """An alternative that the constraint doesn't concern frees the whole choice of it."""
+        return all(each.ask in self.concerned for each in choice.demands)
+
+    def within(self, choices: Sequence[Choice], holder: Places) -> Sequence[Choice] | None:
+        """The choices where all under the constraint are at these places; None if one can't."""
+        narrowed = []
+        for choice in choices:
+            demands = tuple(
+                [
+                    Demand(each.ask, each.places & holder, each.wanted)
+                    if each.ask in self.concerned
+                    else each
+                    for each in choice.demands
+                ]
+            )
+            possible = Choice(demands, choice.times).possible
+            if possible is None:
+                return None
+            narrowed.append(possible)
+        return narrowed
+
+
+def is_possible(
+    rules: Iterable[Rule],
+    choices: Sequence[Choice],
+    draft: Draft,
+    problem: Problem,
+    has_room: Callable[[Sequence[Choice]], bool],
+) -> bool:
+    """Whether some values of the match constraints leave room for all, with values that differ."""
+    supposed: list[tuple[Rule, Collection[Value]]] = []
+    apart: list[Rule] = []
+    for rule in rules:
+        seen = draft.values.get(rule.number)
+        # A value of no known type is good for a first device, but has no entry among the holders.
+        if rule.wanted(choices) <= (seen is None):
+            continue
+        if rule.constraint.kind == "distinct":
+            apart.append(rule)
+        else:
+            supposed.append((rule, rule.holders if seen is None else seen))
+    supposed.sort(key=lambda each: len(each[1]))
+    left = iter(range(MOST_SUPPOSED))
+
+    def agree(choices: Sequence[Choice], number: int) -> bool:
+        if number == len(supposed):
+            return has_room(choices) and all(
+                _differ(rule, choices, draft, problem) for rule in apart
+            )
+        rule, values = supposed[number]
+        for value in values:
+            narrowed = rule.within(choices, rule.holders.get(value, 0))
+            if narrowed is not None and (next(left, None) is None or agree(narrowed, number + 1)):
+                return True
+        return False
+
+    return agree(choices, 0)
+
+
+def _differ(rule: Rule, choices: Sequence[Choice], draft: Draft, problem: Problem) -> bool:
+    """Whether each wanted device can have a value that no other has."""
+    bound = [choice for choice in choices if rule.binds(choice)]
+    wanted = sum(choice.least for choice in bound)
+    seen = draft.values.get(rule.number)
+    # Without KEP-5491 a list has no value, and is taken for the first device.
+    if seen is None and not problem.scene.features.list_type_attributes:
+        wanted -= 1
+    numbers: dict[Value, int] = {}
+    wants = []
+    for choice in bound:
+        found: set[Value] = set()
+        for value in _values(rule, choice, problem):
+            if seen is None or value not in seen:
+                found.add(value)
+                if len(found) >= wanted:
+                    break
+        # Who has as many values as are wanted of all finds one, whatever the others have.
+        if len(found) < wanted:
+            bits = places.of(numbers.setdefault(value, len(numbers)) for value in found)
+            wants.append((bits, choice.least))
+    if seen is None and not problem.scene.features.list_type_attributes:
+        union = 0
+        for bits, _ in wants:
+            union |= bits
+        return len(wants) < len(bound) or union.bit_count() >= wanted
+    return matching.fits(wants, (-1,))
+
+
+def _values(rule: Rule, choice: Choice, problem: Problem) -> Iterator[Value]:
+    """The values that the choice's places have, by places or by values, whichever are fewer."""
+    at = choice.places
+    if len(rule.holders) <= at.bit_count():
+        yield from (value for value, holder in rule.holders.items() if holder & at)
+        return
+    for demand in choice.demands:
+        for place in places.each(demand.places):
+            candidate = problem.candidates[place]
+            attribute = rule.constraint.attribute
+            yield from problem.scene.values(demand.ask, candidate, attribute) or ()
