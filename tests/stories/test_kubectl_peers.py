@@ -1,0 +1,177 @@
+"""The official Python client and lightkube against the server, as their users write it."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dibs.testing import apiserver
+from dibs.testing.apiserver import Running
+
+pytestmark = [
+    pytest.mark.slow,
+    # What the clients and what is under them are warned of is theirs.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+SPEC = {
+    "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}
+}
+STATUS = {
+    "allocation": {
+        "devices": {
+            "results": [
+                {"request": "gpu", "driver": "d.example.com", "pool": "n1", "device": "gpu-0"}
+            ]
+        }
+    },
+    "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}],
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with apiserver.running() as running:
+        yield running
+
+
+# --- the official client --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def official(server: Running) -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import kubernetes
+    configuration = kubernetes.client.Configuration()
+    configuration.host = server.url
+    with kubernetes.client.ApiClient(configuration) as client:
+        yield client
+
+
+def test_the_official_client_keeps_a_claim(official: Any) -> None:
+    from kubernetes import client, watch
+
+    api = client.ResourceV1Api(official)
+    made = api.create_namespaced_resource_claim("default", claim("official"))
+    assert made.metadata.uid
+    assert made.spec.devices.requests[0].exactly.count == 1
+    patched = api.patch_namespaced_resource_claim_status("official", "default", {"status": STATUS})
+    assert patched.status.allocation.devices.results[0].device == "gpu-0"
+    listed = api.list_namespaced_resource_claim("default", limit=1)
+    assert [each.metadata.name for each in listed.items] == ["official"]
+    replaced = api.read_namespaced_resource_claim("official", "default")
+    replaced.metadata.labels = {"a": "b"}
+    api.replace_namespaced_resource_claim("official", "default", replaced)
+    with pytest.raises(client.ApiException) as caught:
+        api.replace_namespaced_resource_claim("official", "default", replaced)
+    assert (caught.value.status, caught.value.reason) == (409, "Conflict")
+    removing = threading.Timer(0.2, api.delete_namespaced_resource_claim, ("official", "default"))
+    removing.start()
+    seen = []
+    for event in watch.Watch("ResourceV1ResourceClaim").stream(
+        api.list_namespaced_resource_claim, "default", timeout_seconds=5
+    ):
+        seen.append((event["type"], event["object"].metadata.name))
+        if event["type"] == "DELETED":
+            break
+    removing.join()
+    assert seen == [("ADDED", "official"), ("DELETED", "official")]
+
+
+def claim(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": SPEC,
+    }
+
+
+def test_the_official_client_runs_a_pod(official: Any) -> None:
+    from kubernetes import client
+
+    core = client.CoreV1Api(official)
+    container = client.V1Container(name="a", image="registry.example.com/a:1")
+    pod = client.V1Pod(
+        metadata=client.V1ObjectMeta(name="p"), spec=client.V1PodSpec(containers=[container])
+    )
+    assert core.create_namespaced_pod("default", pod).status.phase == "Pending"
+    target = client.V1ObjectReference(kind="Node", name="n1")
+    binding = client.V1Binding(metadata=client.V1ObjectMeta(name="p"), target=target)
+    core.create_namespaced_pod_binding("p", "default", binding, _preload_content=False)
+    assert core.read_namespaced_pod("p", "default").spec.node_name == "n1"
+    core.delete_namespaced_pod("p", "default", grace_period_seconds=0)
+    with pytest.raises(client.ApiException) as caught:
+        core.read_namespaced_pod("p", "default")
+    assert caught.value.status == 404
+    assert core.list_node().items == []
+    assert client.VersionApi(official).get_code().minor == "37"
+
+
+def test_the_official_dynamic_client_applies(official: Any) -> None:
+    from kubernetes import dynamic
+
+    found = dynamic.DynamicClient(official).resources.get(
+        api_version="resource.k8s.io/v1", kind="DeviceClass"
+    )
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu.example.com"},
+        "spec": {"selectors": [{"cel": {"expression": 'device.driver == "d.example.com"'}}]},
+    }
+    made = found.server_side_apply(body=body, name="gpu.example.com", field_manager="tester")
+    assert made.metadata.generation == 1
+    assert found.get(name="gpu.example.com").spec.selectors[0].cel.expression
+    found.delete(name="gpu.example.com")
+
+
+# --- lightkube ------------------------------------------------------------------------------------
+
+
+def test_lightkube_keeps_and_watches_a_claim(server: Running) -> None:
+    import lightkube
+    from lightkube.core.exceptions import ApiError
+    from lightkube.models.meta_v1 import ObjectMeta
+    from lightkube.resources.resource_v1 import ResourceClaim
+    from lightkube.types import PatchType
+
+    config = lightkube.KubeConfig.from_dict(
+        {
+            "clusters": [{"name": "dibs", "cluster": {"server": server.url}}],
+            "users": [{"name": "me", "user": {}}],
+            "contexts": [{"name": "dibs", "context": {"cluster": "dibs", "user": "me"}}],
+            "current-context": "dibs",
+        }
+    )
+    with lightkube.Client(config=config, field_manager="tester") as client:
+        made = client.create(ResourceClaim.from_dict(claim("light")), namespace="default")
+        assert made.metadata is not None
+        assert made.metadata.uid
+        client.patch(ResourceClaim.Status, "light", {"status": STATUS}, patch_type=PatchType.MERGE)
+        found = client.get(ResourceClaim, "light")
+        assert found.status is not None
+        assert found.status.reservedFor
+        assert [each.metadata.name for each in client.list(ResourceClaim) if each.metadata] == [
+            "light"
+        ]
+        applied = ResourceClaim(metadata=ObjectMeta(name="light", labels={"a": "b"}))
+        client.apply(applied, namespace="default")
+        for kind, item in client.watch(ResourceClaim, server_timeout=5):
+            assert item.metadata
+            assert (kind, item.metadata.name, item.metadata.labels) == (
+                "ADDED",
+                "light",
+                {"a": "b"},
+            )
+            break
+        client.delete(ResourceClaim, "light")
+        with pytest.raises(ApiError) as caught:
+            client.get(ResourceClaim, "light")
+        assert caught.value.status.reason == "NotFound"
