@@ -62,6 +62,15 @@ class Index:
             noes = _without(noes, self._viewers(pools))
         return replace(self, ledger=ledger, standing=standing, noes=noes)
 
+    def with_claims(self, ledger: Ledger, names: Iterable[str]) -> Index:
+        """The same, for claims ("namespace/name") that were allocated, changed or released."""
+        touched = {
+            device
+            for name in names
+            for device in (*self.ledger.devices_of(name), *ledger.devices_of(name))
+        }
+        return self.with_ledger(ledger, touched)
+
     def with_supply(self, supply: Supply, pools: Collection[PoolId]) -> Index:
         """After the slices of these pools, and no others, have changed."""
         layout = self.layout.with_supply(supply, pools)

@@ -212,11 +212,11 @@ class Tolerating:
 
 @dataclass(frozen=True, slots=True)
 class Capacities:
-    """What a device has to give in shares, by which policies; nothing of one that has meters."""
+    """What a device has to give in shares, by which policies; one that has meters is left out."""
 
     def at(self, candidate: Candidate) -> Hashable:
         if candidate.meters:
-            return ()
+            return None
         return tuple(candidate.device.capacity.items())
 
 

@@ -6,7 +6,7 @@ allocation with the record of what it draws, its reservation, then the Pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -15,7 +15,6 @@ from dibs.model.core import Pod, PodExtendedResourceClaimStatus, PodResourceClai
 from dibs.model.objects import ResourceClaim
 from dibs.model.workloads import PodGroup
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import footprint
 from dibs.schedule.plan import (
     AddReservation,
     BindPod,
@@ -31,7 +30,6 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import Key, key_of
 from dibs.schedule.state import State
 from dibs.supply import records
-from dibs.supply.identity import DeviceId
 from dibs.supply.records import Record
 
 
@@ -131,31 +129,16 @@ def after(state: State, decision: Decision) -> State:
     """The world once a decision is carried out."""
     state = remembered(state, decision)
     known = state.snapshot.claims
-    changed = [
-        use.claim
+    changed = {
+        key_of(use.claim.metadata): use.claim
         for use in decision.claims
         if known.get(key_of(use.claim.metadata)) is not use.claim
-    ]
+    }
+    if changed:
+        state = state.with_claims(changed.values())
     if isinstance(decision, Placed) and decision.subject.kind == "Pod":
-        state = with_pod(state, bound(state.snapshot.pods[decision.subject.key], decision))
-    if not changed:
-        return state
-    fresh = {key_of(use.claim.metadata): use.claim for use in decision.claims if use.is_fresh}
-    state = replace(state, snapshot=state.snapshot.with_claims(changed))
-    return allocated(state, fresh.values()) if fresh else state
-
-
-def allocated(state: State, claims: Iterable[ResourceClaim]) -> State:
-    """The world with what these claims hold taken."""
-    ledger = state.ledger
-    touched: list[DeviceId] = []
-    for claim in claims:
-        ledger = ledger.plus(claim)
-        allocation = claim.status.allocation
-        results = allocation.devices.results if allocation is not None else ()
-        touched += (DeviceId(each.driver, each.pool, each.device) for each in results)
-    index = state.index.with_ledger(ledger, touched) if state.index is not None else None
-    return replace(state, ledger=ledger, index=index)
+        state = state.with_pod(bound(state.snapshot.pods[decision.subject.key], decision))
+    return state
 
 
 def remembered(state: State, decision: Decision) -> State:
@@ -166,16 +149,3 @@ def remembered(state: State, decision: Decision) -> State:
     for key, nodes in decision.noes.items():
         index = index.with_noes(key, nodes)
     return replace(state, index=index)
-
-
-def with_pod(state: State, pod: Pod) -> State:
-    """The world with a Pod on its node."""
-    # Who else draws through a claim is looked up in the Pods (KEP-5517).
-    if pod.status.node_allocatable_resource_claim_statuses:
-        state = replace(state, snapshot=state.snapshot.with_pod(pod))
-    taken = footprint.of_pod(pod)
-    if not taken:
-        return state
-    node = pod.spec.node_name
-    there = footprint.plus(state.used.get(node, footprint.NOTHING), taken)
-    return replace(state, used={**state.used, node: there})
