@@ -33,10 +33,7 @@ Change: TypeAlias = Callable[[Attempt], Attempt]
 
 def with_node(node: Node) -> Change:
     def apply(attempt: Attempt) -> Attempt:
-        changed = {**attempt.state.snapshot.nodes, node.metadata.name: node}
-        snapshot = replace(attempt.state.snapshot, nodes=changed)
-        # Only one node is tried: no index has to follow.
-        return replace(attempt, state=replace(attempt.state, snapshot=snapshot, index=None))
+        return replace(attempt, state=attempt.state.with_object(node))
 
     return apply
 
@@ -65,8 +62,7 @@ def without_affinity(attempt: Attempt) -> Attempt:
 
 def freeing(claim: str) -> Change:
     def apply(attempt: Attempt) -> Attempt:
-        ledger = attempt.state.ledger.without(claim)
-        return replace(attempt, state=replace(attempt.state, ledger=ledger, index=None))
+        return replace(attempt, state=attempt.state.freeing(claim))
 
     return apply
 

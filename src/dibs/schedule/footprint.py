@@ -75,14 +75,20 @@ def of_pod(pod: Pod) -> Amounts:
     return plus(found, pod.spec.overhead)
 
 
+def is_on_node(pod: Pod) -> bool:
+    """Whether it takes something of a node now."""
+    return bool(pod.spec.node_name) and pod.status.phase not in ENDED
+
+
 def by_node(pods: Iterable[Pod]) -> Mapping[str, Amounts]:
-    """What the Pods that are on nodes take there."""
+    """What the Pods that are on nodes take there; what adds up to nothing is left out."""
     used: dict[str, Amounts] = {}
     for pod in pods:
-        node = pod.spec.node_name
-        if node and pod.status.phase not in ENDED:
+        if is_on_node(pod):
+            node = pod.spec.node_name
             used[node] = plus(used.get(node, NOTHING), of_pod(pod))
-    return used
+    nonzero = {node: without_zeros(taken) for node, taken in used.items()}
+    return {node: taken for node, taken in nonzero.items() if taken}
 
 
 def plus(left: Amounts, right: Amounts) -> Amounts:
@@ -92,6 +98,20 @@ def plus(left: Amounts, right: Amounts) -> Amounts:
     for name, amount in right.items():
         add(total, name, amount)
     return total
+
+
+def minus(left: Amounts, right: Amounts) -> Amounts:
+    """What is left of an amount that was there; what there is nothing of is left out."""
+    total = dict(left)
+    for name, amount in right.items():
+        total[name] = total.get(name, ZERO).minus(amount)
+    return without_zeros(total)
+
+
+def without_zeros(amounts: Amounts) -> Amounts:
+    if all(amount.sign() for amount in amounts.values()):
+        return amounts
+    return {name: amount for name, amount in amounts.items() if amount.sign()}
 
 
 def add(total: dict[str, Quantity], name: str, amount: Quantity) -> None:

@@ -42,8 +42,8 @@ def claim_of(group: PodGroup, entry: str, snapshot: Snapshot) -> ResourceClaim |
             recorded = snapshot.claims.get(Key(key.namespace, status.resource_claim_name))
             if recorded is not None and is_owned(recorded, group):
                 return recorded
-    name = snapshot.shared.get((key, entry))
-    found = snapshot.claims.get(name) if name is not None else None
+    names = snapshot.shared.get((key, entry), ())
+    found = snapshot.claims[names[-1]] if names else None
     return found if found is not None and is_owned(found, group) else None
 
 

@@ -121,7 +121,7 @@ def drawing(claim: ResourceClaim, state: State) -> Iterator[Drawn]:
     """The claim's devices that draw from a node. Admin access draws nothing."""
     allocation = claim.status.allocation
     for result in allocation.devices.results if allocation else ():
-        device = state.drawing.get(DeviceId(result.driver, result.pool, result.device))
+        device = state.draws_natively(DeviceId(result.driver, result.pool, result.device))
         if device is not None and not result.admin_access:
             yield device, result
 

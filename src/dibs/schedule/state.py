@@ -1,28 +1,35 @@
-"""The world between two decisions, and how to decide.
+"""The world between two decisions, and how to decide; and the world after something happened.
 
-A state is a value: what a decision changes makes the next one (`writes.after`). Two memos go with
-it: each of their entries says for what it holds.
+A state is a value. A decision (`writes.after`), an event of a watch (`with_object`,
+`without_object`) or a thought (`freeing`) makes another one, at the cost of what it
+touches, and leaves this one as it was. So to fork is to name it:
+
+    trial = writes.after(state, pods.decide(state, subject))   # try
+    answer = pods.decide(trial, other)                          # and drop `trial`
+
+Two memos go with it: each of their entries says for what it holds. designs/033 has an example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Refused
 from dibs.allocate.selecting import Answers
 from dibs.index.index import Index
-from dibs.model.core import Node
-from dibs.model.objects import Device
+from dibs.model.core import Node, Pod
+from dibs.model.objects import Device, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from dibs.schedule import footprint
 from dibs.schedule.footprint import Amounts
-from dibs.schedule.snapshot import Key, Snapshot
+from dibs.schedule.snapshot import Key, Snapshot, key_of, key_of_object, nodes_named
 from dibs.supply.features import ALL, Features
-from dibs.supply.identity import DeviceId
-from dibs.supply.ledger import Ledger
-from dibs.supply.pools import Supply
+from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.ledger import Ledger, claim_key
+from dibs.supply.pools import Stock, Supply
+from dibs.values.layered import Layered
 from dibs.values.stats import Kept
 
 
@@ -73,9 +80,9 @@ class State:
     ledger: Ledger
     answers: Answers
     # What the Pods on each node take of what it counts itself.
-    used: Mapping[str, Amounts] = field(default_factory=dict)
-    # The devices that draw from it too, and what they draw: cpu, memory (KEP-5517).
-    drawing: Mapping[DeviceId, Device] = field(default_factory=dict)
+    used: Layered[str, Amounts] = field(default_factory=Layered)
+    # The devices that draw from it too, by pool, and what they draw: cpu, memory (KEP-5517).
+    drawing: Layered[PoolId, Mapping[DeviceId, Device]] = field(default_factory=Layered)
     natives: frozenset[str] = frozenset()
     index: Index | None = None
     told: Kept[tuple[str, bytes], Told] = field(default_factory=kept_reasons)
@@ -84,11 +91,12 @@ class State:
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:
         supply = Supply.of(snapshot.slices, options.features)
         ledger = Ledger.of(snapshot.claims.values(), options.features)
-        used = footprint.by_node(snapshot.pods.values())
-        drawing = natively_drawing(supply)
-        natives = frozenset(
-            name for device in drawing.values() for name in device.node_allocatable_resources
+        used = Layered(footprint.by_node(snapshot.pods.values()))
+        found = {stock.id: natively_drawing(stock) for stock in supply.by_pool.values()}
+        drawing = Layered[PoolId, Mapping[DeviceId, Device]](
+            {pool: devices for pool, devices in found.items() if devices}
         )
+        natives = names_drawn(drawing.values())
         # One node is asked faster than all are looked at.
         index = None if options.node else Index.of(snapshot.nodes.values(), supply, ledger)
         return cls(snapshot, options, supply, ledger, Answers(), used, drawing, natives, index)
@@ -100,13 +108,176 @@ class State:
             return self.snapshot.nodes
         return {only: self.snapshot.nodes[only]} if only in self.snapshot.nodes else {}
 
+    def draws_natively(self, device: DeviceId) -> Device | None:
+        """The device, if it draws from its node (KEP-5517)."""
+        if not self.drawing:
+            return None
+        return self.drawing.get(PoolId(device.driver, device.pool), {}).get(device)
 
-def natively_drawing(supply: Supply) -> Mapping[DeviceId, Device]:
-    """By the newest slice of each pool."""
-    found: dict[DeviceId, Device] = {}
-    for listings in supply.by_pool.values():
-        for listing in sorted(listings, key=lambda each: each.generation):
-            for candidate in listing.candidates:
-                if candidate.device.node_allocatable_resources:
-                    found[candidate.id] = candidate.device
-    return found
+    # --- what happens -----------------------------------------------------------------------------
+
+    def with_object(self, thing: object) -> State:
+        """An object is there now, new or in place of the one of its kind, namespace and name.
+
+        Kinds that placement doesn't need change nothing. Who feeds a watch to it keeps back what
+        is older than a decision of its own that isn't written yet (`control`).
+        """
+        return self._followed(self.snapshot.with_object(thing), type(thing), key_of_object(thing))
+
+    def without_object(self, kind: type, key: Key) -> State:
+        """That object is gone. Kinds without namespaces have an empty one."""
+        return self._followed(self.snapshot.without_object(kind, key), kind, key)
+
+    def with_claims(self, claims: Collection[ResourceClaim]) -> State:
+        """These claims are as they say now. Their defaults are filled in already."""
+        after = replace(self, snapshot=self.snapshot.with_claims(claims))
+        return after._holding(claims, ())
+
+    def with_pod(self, pod: Pod) -> State:
+        """The Pod as it is now, and what it takes of its node."""
+        before = self.snapshot.pods.get(key_of(pod.metadata))
+        return replace(self, snapshot=self.snapshot.with_pod(pod))._taking(before, pod)
+
+    def freeing(self, claim: str) -> State:
+        """As if the claim "namespace/name" had given its devices back, though it says otherwise."""
+        return self._holding((), (claim,))
+
+    # --- what follows from it ---------------------------------------------------------------------
+
+    def _followed(self, snapshot: Snapshot, kind: type, key: Key) -> State:
+        """After one object of this kind and key is another, or came, or went."""
+        before = self.snapshot
+        after = replace(self, snapshot=snapshot)
+        if kind is Pod:
+            return after._taking(before.pods.get(key), snapshot.pods.get(key))
+        if kind is ResourceClaim:
+            claim = snapshot.claims.get(key)
+            return after._holding((claim,) if claim is not None else (), (str(key),))
+        if kind is ResourceSlice:
+            return after._offering(before, [key.name])
+        if kind is DeviceTaintRule:
+            return after._offering(before, list(snapshot.tainted))
+        if kind is Node:
+            has_turned = before.nodes_are_implied or snapshot.nodes_are_implied
+            names = {*before.nodes, *snapshot.nodes} if has_turned else {key.name}
+            return after._standing(before, names)
+        if kind is DeviceClass:
+            # What was said of requests was said of the class as it was.
+            return replace(after._forgetting(snapshot.nodes), told=kept_reasons())
+        return after
+
+    def _holding(self, claims: Iterable[ResourceClaim], freed: Collection[str]) -> State:
+        """These claims hold what they say now, the freed ones nothing else."""
+        present = {claim_key(claim): claim for claim in claims}
+        ledger = self.ledger
+        for name in freed:
+            if name not in present:
+                ledger = ledger.without(name)
+        for claim in present.values():
+            ledger = ledger.plus(claim)
+        if ledger is self.ledger:
+            return self
+        if self.index is None:
+            return replace(self, ledger=ledger)
+        touched = {
+            device
+            for name in (*present, *freed)
+            for devices in (self.ledger.devices_of(name), ledger.devices_of(name))
+            for device in devices
+        }
+        return replace(self, ledger=ledger, index=self.index.with_ledger(ledger, touched))
+
+    def _taking(self, before: Pod | None, now: Pod | None) -> State:
+        """What Pods take of their nodes, after one was another."""
+        used = self.used
+        for pod, change in ((before, footprint.minus), (now, footprint.plus)):
+            if pod is not None and footprint.is_on_node(pod):
+                node = pod.spec.node_name
+                there = change(used.get(node, footprint.NOTHING), footprint.of_pod(pod))
+                there = footprint.without_zeros(there)
+                used = used.plus(node, there) if there else used.minus(node)
+        after = replace(self, used=used)
+        if before is not None and footprint.is_on_node(before) and self.natives:
+            # There may be room for what devices draw.
+            return after._forgetting([before.spec.node_name])
+        return after
+
+    def _offering(self, before: Snapshot, names: Iterable[str]) -> State:
+        """What these slices offer now, where that is something else."""
+        old, new = before.tainted, self.snapshot.tainted
+        supply = self.supply
+        pools: set[PoolId] = set()
+        for name in names:
+            slice_ = new.get(name)
+            if old.get(name) is slice_:
+                continue
+            pools.update(supply.pools_of_slice(name))
+            supply = supply.with_slice(slice_) if slice_ is not None else supply.without_slice(name)
+            pools.update(supply.pools_of_slice(name))
+        if not pools:
+            return self
+        drawing = self.drawing
+        for pool in pools:
+            stock = supply.by_pool.get(pool)
+            devices = natively_drawing(stock) if stock is not None else {}
+            drawing = drawing.plus(pool, devices) if devices else drawing.minus(pool)
+        after = replace(
+            self,
+            supply=supply,
+            drawing=drawing,
+            natives=names_drawn(drawing.values()),
+            index=self.index.with_supply(supply, pools) if self.index is not None else None,
+        )
+        if not self.snapshot.nodes_are_implied:
+            return after
+        slices = (each for name in names for each in (old.get(name), new.get(name)))
+        return after._standing(
+            before, {name for each in slices if each is not None for name in nodes_named(each)}
+        )
+
+    def _standing(self, before: Snapshot, names: Iterable[str]) -> State:
+        """The nodes of these names as they are now."""
+        old, new = before.nodes, self.snapshot.nodes
+        changed: dict[str, Node | None] = {}
+        for name in names:
+            was, now = old.get(name), new.get(name)
+            if was is not now and not (was and now and is_alike(was, now)):
+                changed[name] = now
+        if self.index is None or not changed:
+            return self
+        return replace(self, index=self.index.with_nodes(changed))
+
+    def _forgetting(self, nodes: Iterable[str]) -> State:
+        if self.index is None:
+            return self
+        known = [name for name in nodes if name in self.index.roster.number]
+        return replace(self, index=self.index.forgetting(known))
+
+
+def is_alike(one: Node, other: Node) -> bool:
+    """Whether nobody who decides could tell: kubelets report their nodes every few minutes."""
+    return (
+        one.metadata.labels == other.metadata.labels
+        and one.spec == other.spec
+        and one.status.allocatable == other.status.allocatable
+        and one.status.declared_features == other.status.declared_features
+    )
+
+
+def natively_drawing(stock: Stock) -> Mapping[DeviceId, Device]:
+    """By the newest slice of the pool."""
+    return {
+        candidate.id: candidate.device
+        for listing in sorted(stock, key=lambda each: each.generation)
+        for candidate in listing.candidates
+        if candidate.device.node_allocatable_resources
+    }
+
+
+def names_drawn(drawing: Iterable[Mapping[DeviceId, Device]]) -> frozenset[str]:
+    return frozenset(
+        name
+        for devices in drawing
+        for device in devices.values()
+        for name in device.node_allocatable_resources
+    )

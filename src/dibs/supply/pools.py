@@ -155,6 +155,11 @@ class Supply:
             return frozenset()
         return None if stock.handles is None or stock.labels else stock.node_names
 
+    def pools_of_slice(self, name: str) -> PoolIds:
+        """The pool that a slice of this name belongs to, if there is one."""
+        listing = self.by_name.get(name)
+        return (listing.pool,) if listing is not None else ()
+
     def _alike(self) -> tuple[Pool, ...]:
         if not self.alike:
             views = (self.by_pool[id_].common_view() for id_ in self.for_all)

@@ -14,7 +14,7 @@ from dibs.testing import builders
 def rule(selector: Selector | None, key: str = "example.com/ill") -> DeviceTaintRule:
     taint = DeviceTaint(key=key, effect="NoExecute")
     return DeviceTaintRule(
-        metadata=ObjectMeta(name="ill"),
+        metadata=ObjectMeta(name=f"rule-{key}"),
         spec=DeviceTaintRuleSpec(device_selector=selector, taint=taint),
     )
 
