@@ -81,7 +81,7 @@ class SqliteJournal:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._give_up()
-            raise NotWritten(f"{self._path}: {error}") from error
+            raise NotWritten(f"{self._path.name}: {error}") from error
         self._compacted = compacted
         if events:
             self._last = events[-1].revision

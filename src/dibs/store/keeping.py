@@ -26,8 +26,10 @@ class Past:
         self._marks: deque[tuple[float, int]] = deque()
 
     def mark(self, now: float, revision: int) -> None:
-        if not self._marks or now - self._marks[-1][0] >= MARK_S:
-            self._marks.append((now, revision))
+        """Note the revision that is current now; those of one second count as its first."""
+        if self._marks and now - self._marks[-1][0] < MARK_S:
+            now, _ = self._marks.pop()
+        self._marks.append((now, revision))
 
     def horizon(self, state: State, now: float) -> int:
         """Return the revision up to which the past may be forgotten with the next batch.

@@ -158,6 +158,7 @@ class Store:
         Raises Conflict, NotWritten, Closed. Whoever is cancelled meanwhile doesn't know.
         """
         assert len({write.key for write in writes}) == len(writes), "a key is written twice"
+        assert all(_is_text(write.key) for write in writes), writes
         if self._closing:
             raise Closed("the store is closed")
         asked = _Asked(writes, asyncio.get_running_loop().create_future())
@@ -182,6 +183,11 @@ class Store:
             thread, self._thread = self._thread, None
             await asyncio.get_running_loop().run_in_executor(thread, self._journal.close)
             thread.shutdown()
+        self._writer.result()
+
+    async def ended(self) -> None:
+        """Wait until the store takes no more writes. Raises the bug, if one ended it."""
+        await asyncio.wait([self._writer])
         self._writer.result()
 
     # --- the writer ------------------------------------------------------------------------------
@@ -259,6 +265,11 @@ class Store:
         for asked in (*self._under_way, *self._queue):
             _tell(asked, Closed("the store is closed"))
         self._queue.clear()
+
+
+def _is_text(key: Key) -> bool:
+    """Can it be written and sorted? Names are checked by whoever accepts them; this is no check."""
+    return "\0" not in key.namespace and str(key).isprintable()
 
 
 def _tell(asked: _Asked, answer: tuple[Event, ...] | Conflict | NotWritten | Closed) -> None:
