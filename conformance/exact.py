@@ -30,6 +30,7 @@ from dibs.cli import conform
 from dibs.testing import question, tight
 from dibs.testing.question import Question
 from dibs.testing.tight import MEDIUM, SMALL, Size
+from dibs.values.mistake import Mistake
 
 # Questions that a process of its own does at once.
 CHUNK = 50
@@ -148,8 +149,8 @@ def _shrunk(proved: Proved, folder: Path) -> Path:
     def is_wrong(tree: smallest.Tree) -> bool:
         try:
             return _kinds(proving.prove(_question(tree))) == kinds
-        except (KeyError, AssertionError):
-            return False  # a class or a counter that is named is gone
+        except (KeyError, AssertionError, Mistake):
+            return False  # what is named, a class or a counter or an attribute, is gone
 
     small = _question(smallest.smallest(question.tree(_asked(proved)), is_wrong))
     return _written(small, proving.prove(small), folder)
