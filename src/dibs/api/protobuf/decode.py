@@ -40,22 +40,15 @@ def decode(body: bytes, api_version: str = "", kind: str = "") -> Tree:
     if not body.startswith(MAGIC):
         raise _malformed("it doesn't begin with the four bytes k8s\\0")
     envelope: Any = _parsed(messages.envelope(), body[len(MAGIC) :])
-    try:
-        api_version = envelope.typeMeta.apiVersion or api_version
-        kind = envelope.typeMeta.kind or kind
-        encoding, content_type = envelope.contentEncoding, envelope.contentType
-    except UnicodeDecodeError:
-        raise _malformed("a text is not UTF-8") from None
+    api_version = _text(envelope.typeMeta.apiVersion) or api_version
+    kind = _text(envelope.typeMeta.kind) or kind
+    encoding, content_type = _text(envelope.contentEncoding), _text(envelope.contentType)
     if encoding or content_type not in ("", CONTENT_TYPE):
         raise _malformed(f"its content is {content_type or 'protobuf'} {encoding}".rstrip())
     record = reading.record_of(api_version, kind)
     if record is None:
         raise bad_request(f'no kind "{kind}" is registered for version "{api_version}"')
-    message = _parsed(messages.empty(record), envelope.raw)
-    try:
-        tree = _Reader().record(message, record)
-    except UnicodeDecodeError:
-        raise _malformed("a text is not UTF-8") from None
+    tree = _Reader().record(_parsed(messages.empty(record), envelope.raw), record)
     return {"apiVersion": api_version, "kind": kind, **tree}
 
 
@@ -65,6 +58,13 @@ def _parsed(message: Message, data: bytes) -> Message:
     except DecodeError as fault:
         raise _malformed(str(fault)) from None
     return message
+
+
+def _text(value: str | bytes) -> str:
+    """The library leaves a text that is not UTF-8 as bytes."""
+    if isinstance(value, bytes):
+        raise _malformed(f"the text {value[:40]!r} is not UTF-8")
+    return value
 
 
 def _malformed(why: str) -> Refused:
@@ -109,7 +109,7 @@ class _Reader:
                 items = value.items if shape.is_boxed else value
                 return [self.value(each, item) for each in items]
             case MapOf(item):
-                return {key: self.value(value[key], item) for key in sorted(value)}
+                return {_text(key): self.value(value[key], item) for key in value}
             case Scalar(name):
                 return _scalar(value, name)
 
@@ -120,16 +120,18 @@ def _is_zero(value: Any) -> bool:
 
 def _scalar(value: Any, name: str) -> Any:
     match name:
+        case "string":
+            return _text(value)
         case "bytes":
             return base64.b64encode(value).decode()
         case "Quantity":
-            return value.string
+            return _text(value.string)
         case "Time":
             return _time(value, with_micros=False)
         case "MicroTime":
             return _time(value, with_micros=True)
         case "IntOrString":
-            return value.strVal if value.type else value.intVal
+            return _text(value.strVal) if value.type else value.intVal
         case "Raw" | "FieldsV1":
             return _json(value.raw)
         case _:
