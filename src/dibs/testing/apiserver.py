@@ -23,6 +23,7 @@ from dibs.api.calls import World
 from dibs.api.gate import Gate, Open
 from dibs.api.plane import Plane
 from dibs.api.server import serving
+from dibs.api.server.handling import Handler
 from dibs.api.server.limits import Limits
 from dibs.store import opening
 from dibs.store.records import Keep
@@ -83,6 +84,7 @@ class Running:
 
     url: str
     plane: Plane
+    handler: Handler
     loop: asyncio.AbstractEventLoop
 
     def call(self, work: Callable[[Plane], Awaitable[object]]) -> object:
@@ -113,7 +115,7 @@ def running(
             in_memory(clock, gate) as plane,
             serving.listening(plane, tls=tls, bounds=bounds) as server,
         ):
-            started.append(Running(server.url, plane, loop))
+            started.append(Running(server.url, plane, server.handler, loop))
             is_up.set()
             await stop.wait()
 

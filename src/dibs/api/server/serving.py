@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,6 +26,10 @@ from dibs.api.server.published import Published
 from dibs.values.mistake import Mistake
 
 _BACKLOG = 1024
+# What aiohttp complains of is the doing of clients; bugs of ours are told in `handling`.
+_SILENT = logging.getLogger("dibs.api.http")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 # How long running requests get when the server ends.
 _GRACE_S = 2.0
 
@@ -67,6 +72,7 @@ class _Server(web.Server):
             max_line_size=bounds.header_bytes,
             max_field_size=bounds.header_bytes,
             max_headers=bounds.headers,
+            logger=_SILENT,
             lingering_time=0,
         )
 

@@ -1,0 +1,166 @@
+"""Clients that ask for too much, send too slowly or don't take what they asked for."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+
+import pytest
+
+from dibs.api.server.limits import Limits
+from dibs.testing import apiserver
+from dibs.testing.apiserver import Running
+
+BOUNDS = Limits(
+    body_bytes=20_000, body_s=0.05, depth=20, header_bytes=2_000, watches=3, watches_of_one=2,
+    connections=5, idle_s=0.1, write_s=0.05,
+)  # fmt: skip
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with apiserver.running(bounds=BOUNDS) as running:
+        yield running
+
+
+def place(server: Running) -> tuple[str, int]:
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    return host, int(port)
+
+
+def ask(
+    server: Running,
+    method: str,
+    path: str,
+    body: bytes | Iterator[bytes] | None = None,
+    **more: str,
+) -> tuple[int, str]:
+    headers = {name.replace("_", "-"): value for name, value in more.items()}
+    with closing(http.client.HTTPConnection(*place(server), timeout=10)) as connection:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        tree = json.loads(answer.read())
+        return answer.status, tree.get("reason", "")
+
+
+@contextmanager
+def wire(server: Running) -> Iterator[socket.socket]:
+    with socket.create_connection(place(server), timeout=10) as connection:
+        yield connection
+
+
+def is_closed(connection: socket.socket) -> bool:
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+def test_a_body_has_a_bound(server: Running) -> None:
+    large = json.dumps({"metadata": {"name": "c"}, "data": {"a": "x" * 30_000}}).encode()
+    assert ask(server, "POST", MAPS, large) == (413, "RequestEntityTooLarge")
+
+
+def test_so_has_one_whose_length_is_not_told(server: Running) -> None:
+    pieces = iter([b'{"x": "' + b"x" * 15_000, b"x" * 15_000 + b'"}'])
+    assert ask(server, "POST", MAPS, pieces) == (413, "RequestEntityTooLarge")
+
+
+def test_so_has_one_that_is_unpacked(server: Running) -> None:
+    packed = gzip.compress(b" " * 1_000_000)
+    assert len(packed) < 2_000
+    code = ask(server, "POST", MAPS, packed, Content_Encoding="gzip")
+    assert code == (413, "RequestEntityTooLarge")
+
+
+def test_a_body_is_no_deeper_than_anything_of_ours(server: Running) -> None:
+    deep = b'{"a":' * 30 + b"1" + b"}" * 30
+    assert ask(server, "POST", MAPS, deep) == (400, "BadRequest")
+    # Deeper than any recursion.
+    deep = b"[" * 9_000 + b"]" * 9_000
+    assert ask(server, "POST", MAPS, deep) == (400, "BadRequest")
+    patch = {"Content_Type": "application/apply-patch+yaml"}
+    assert ask(server, "PATCH", f"{MAPS}/c?fieldManager=x", deep, **patch) == (400, "BadRequest")
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(server: Running) -> None:
+    with wire(server) as connection:
+        head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+        connection.sendall(head.encode() + b"{")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 408")
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(server: Running) -> None:
+    begun = time.monotonic()
+    with wire(server) as connection:
+        connection.sendall(b"GET /ver")
+        assert is_closed(connection)
+    assert time.monotonic() - begun < 5
+
+
+def test_a_head_has_a_bound(server: Running) -> None:
+    with wire(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 5_000 + b"\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.0 400")
+
+
+def test_what_is_no_http_is_refused(server: Running) -> None:
+    with wire(server) as connection:
+        connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.0 400") or is_closed(connection)
+    assert ask(server, "GET", "/version")[0] == 200
+
+
+def watch(server: Running) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection(*place(server), timeout=10)
+    connection.request("GET", f"{MAPS}?watch=true&timeoutSeconds=30")
+    return connection
+
+
+def test_one_client_has_so_many_watches(server: Running) -> None:
+    with closing(watch(server)) as first, closing(watch(server)) as second:
+        assert first.getresponse().status == 200
+        assert second.getresponse().status == 200
+        assert ask(server, "GET", f"{MAPS}?watch=true") == (429, "TooManyRequests")
+    # Their ends are noticed.
+    for _ in range(50):
+        code, _ = ask(server, "GET", f"{MAPS}?watch=true&resourceVersion=999999")
+        if code != 429:
+            break
+        time.sleep(0.02)
+    assert code == 504
+
+
+def test_one_connection_too_many_is_closed(server: Running) -> None:
+    held = [socket.create_connection(place(server), timeout=10) for _ in range(BOUNDS.connections)]
+    try:
+        with wire(server) as another:
+            assert is_closed(another)
+    finally:
+        for connection in held:
+            connection.close()
+
+
+@pytest.mark.slow
+def test_who_does_not_read_is_dropped() -> None:
+    bounds = replace(BOUNDS, body_bytes=1_000_000, connections=50)
+    with apiserver.running(bounds=bounds) as server, closing(watch(server)) as deaf:
+        assert deaf.getresponse().status == 200
+        for index in range(80):
+            large = {"metadata": {"name": f"c{index}"}, "data": {"a": "x" * 200_000}}
+            assert ask(server, "POST", MAPS, json.dumps(large).encode())[0] == 201
+        load = server.handler.load
+        for _ in range(100):
+            if not load.watches.total():
+                break
+            time.sleep(0.05)
+        assert not load.watches.total()
