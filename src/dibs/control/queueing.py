@@ -9,6 +9,7 @@ Source: kube-scheduler's queue: active, backoff (1 s doubling to 10 s), unschedu
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -50,7 +51,9 @@ class _Entry:
     def rested_at(self) -> float:
         if not self.failures:
             return 0.0
-        return self.failed_at + min(FIRST_REST_S * 2.0 ** (self.failures - 1), LONGEST_REST_S)
+        rest_s = min(FIRST_REST_S * 2.0 ** min(self.failures - 1, 30), LONGEST_REST_S)
+        # Rests end on the full second, so that those which end together go by rank.
+        return float(math.ceil(self.failed_at + rest_s))
 
 
 @dataclass(slots=True)

@@ -1,10 +1,10 @@
-"""A control plane in memory, with one loop running: the real server and store, nothing faked.
+"""A control plane in memory, with one loop running or with all: the real thing, nothing faked.
 
-    async with driven(Releasing) as plane:
+    async with whole() as plane:
         await plane.create({...})
         await plane.settled()
 
-`settled` waits until the loop has nothing to do and the mirror has seen every write.
+`settled` waits until no loop has anything to do and the mirror has seen every write.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ from dibs.api.local import LOOPS, Local
 from dibs.api.patching import Patch
 from dibs.api.plane import Plane
 from dibs.client.cluster import Cluster, Ref
+from dibs.control import running
 from dibs.control.mirror import Mirror
+from dibs.control.running import Clocks
 from dibs.control.tending import Loop, Tending
 from dibs.model.kinds import Known
+from dibs.schedule.state import DEFAULTS, Options
 from dibs.store import opening
+from dibs.store.store import Store
 
 # A loop that isn't done by then has a bug.
 PATIENCE_S = 10.0
@@ -45,7 +49,8 @@ class Driven:
     plane: Plane
     cluster: Local
     mirror: Mirror
-    tending: Tending[Known, Ref]
+    is_idle: Callable[[], bool]
+    want: Callable[[Ref], None] = lambda ref: None
 
     async def create(self, tree: Tree) -> Tree:
         resource = _of(tree)
@@ -73,9 +78,6 @@ class Driven:
         assert entry is not None, f"{plural} {namespace}/{name} is there"
         return self.plane.reader.tree(entry)
 
-    def want(self, ref: Ref) -> None:
-        self.tending.want(ref)
-
     async def settled(self) -> None:
         """Wait until nothing moves any more."""
         async with asyncio.timeout(PATIENCE_S):
@@ -83,7 +85,7 @@ class Driven:
             # Watches hand on what they saw within a few rounds of the event loop.
             while quiet < 20:
                 await asyncio.sleep(0)
-                is_still = self.tending.is_idle and revision == self.plane.store.revision
+                is_still = self.is_idle() and revision == self.plane.store.revision
                 quiet = quiet + 1 if is_still else 0
                 revision = self.plane.store.revision
 
@@ -97,15 +99,12 @@ class Driven:
 @asynccontextmanager
 async def driven(make: Make) -> AsyncIterator[Driven]:
     """A plane with namespace `default` and one loop, until the end of the block."""
-    numbers = itertools.count()
-    world = World(time.time, lambda: str(uuid.uuid4()), lambda: f"{next(numbers):05}")
-    store = opening.in_memory()
-    plane = Plane(store, world, Open())
+    plane = _plane(opening.in_memory())
     cluster, mirror = Local(plane), Mirror()
     tending = Tending(make(cluster, mirror))
     mirror.listen(tending.changed)
-    found = Driven(plane, cluster, mirror, tending)
-    await found.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    found = Driven(plane, cluster, mirror, lambda: tending.is_idle, tending.want)
+    await found.create(_DEFAULT)
     tasks = [asyncio.create_task(mirror.follow(cluster)), asyncio.create_task(tending.run())]
     await mirror.until_synced()
     try:
@@ -114,7 +113,30 @@ async def driven(make: Make) -> AsyncIterator[Driven]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await store.close()
+        await plane.store.close()
+
+
+@asynccontextmanager
+async def whole(options: Options = DEFAULTS) -> AsyncIterator[Driven]:
+    """A plane with namespace `default` and all loops, until the end of the block."""
+    plane = _plane(opening.in_memory())
+    cluster = Local(plane)
+    clocks = Clocks(time.time, time.monotonic)
+    async with running.loops(cluster, clocks, options, plane=plane) as loops:
+        found = Driven(plane, cluster, loops.mirror, lambda: loops.is_idle)
+        await found.create(_DEFAULT)
+        yield found
+        assert not loops.broken.done(), "every loop still runs"
+    await plane.store.close()
+
+
+_DEFAULT: Tree = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+
+
+def _plane(store: Store) -> Plane:
+    numbers = itertools.count()
+    world = World(time.time, lambda: str(uuid.uuid4()), lambda: f"{next(numbers):05}")
+    return Plane(store, world, Open())
 
 
 def _of(tree: dict[str, Any]) -> Resource:

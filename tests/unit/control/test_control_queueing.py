@@ -52,6 +52,17 @@ def test_it_rests_longer_after_each_failure() -> None:
     assert rests == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
 
 
+def test_rests_that_end_within_a_second_end_together() -> None:
+    queue = Queue()
+    for name, now in (("low", 0.2), ("high", 0.7)):
+        queue.add(rank(name, priority=len(name)))
+        queue.take(now)
+        queue.fail(key(name), now)
+        queue.wake(key(name), now)
+    assert queue.take(1.9) is None
+    assert queue.take(2.0) == key("high")
+
+
 def test_what_happens_while_it_is_decided_on_is_not_lost() -> None:
     queue = Queue()
     queue.add(rank("a"))

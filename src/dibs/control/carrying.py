@@ -1,0 +1,211 @@
+"""A decision is carried out: its writes, one after the other, each on what is there now.
+
+The order is kube-scheduler's: a claim's finalizer and record, then its allocation with the
+reservation, the Pod's status, the conditions of its devices, the node. Stopped anywhere, the rest
+is done by the next decision on the same Pod, which finds what was written.
+Source: kube-scheduler DynamicResources (PreBind), KEP-4381, KEP-5007.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import msgspec
+
+from dibs.api import stamps
+from dibs.client.cluster import Cluster, Conflict, Missing, Ref
+from dibs.control.mirror import Mirror
+from dibs.model import kinds
+from dibs.model.core import Pod
+from dibs.model.objects import ResourceClaim
+from dibs.schedule import claims, pods
+from dibs.schedule.plan import (
+    AddReservation,
+    BindPod,
+    CreateClaim,
+    RecordInPod,
+    Write,
+    WriteAllocation,
+)
+from dibs.schedule.snapshot import Key
+from dibs.supply import records
+from dibs.view import binding
+
+CLAIMS = kinds.BY_NAME[kinds.GROUP, "ResourceClaim"]
+PODS = kinds.BY_NAME["", "Pod"]
+# How often the conditions of devices are looked at.
+POLL_S = 0.2
+
+
+class Failed(Exception):
+    """A device says that it can't be made ready, or didn't say so in time (KEP-5007)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """`now` is seconds since 1970, `patience_s` how long devices may take to become ready."""
+
+    cluster: Cluster
+    mirror: Mirror
+    now: Callable[[], float]
+    patience_s: float = 600.0
+
+    async def carry_out(self, writes: Sequence[Write]) -> None:
+        """Raises Failed, and the exceptions of `client.cluster`."""
+        for write in writes:
+            match write:
+                case CreateClaim():
+                    await self._create(write)
+                case WriteAllocation():
+                    added = [each for each in writes if isinstance(each, AddReservation)]
+                    await self._allocate(write, [e for e in added if e.claim == write.claim])
+                case AddReservation():
+                    await self._reserve(write)
+                case RecordInPod():
+                    await self._record(write)
+                case BindPod():
+                    await self._ready(write.pod, writes)
+                    await self._bind(write)
+                case _:
+                    assert_never(write)
+
+    async def confirm(self, refs: Iterable[Ref]) -> None:
+        """See how these objects stand, after writes of which it isn't known how they went."""
+        for ref in refs:
+            found = await self.cluster.get(ref)
+            if found is not None:
+                self.mirror.wrote(found)
+
+    async def release(self, claim: ResourceClaim) -> None:
+        """Give the devices of a claim back that its Pod can't use where they are."""
+        freed = without_devices(claim)
+        self.mirror.wrote(await self.cluster.update(freed, "status"))
+
+    # --- one write -------------------------------------------------------------------------------
+
+    async def _create(self, write: CreateClaim) -> None:
+        self.mirror.wrote(await self.cluster.create(write.claim))
+
+    async def _allocate(self, write: WriteAllocation, added: Sequence[AddReservation]) -> None:
+        claim = await self._claim(write.claim)
+        if claim.status.allocation is not None:
+            raise Conflict(f"claim {write.claim} got allocated elsewhere in the meantime")
+        claim = await self._prepare(claim, write.drawn)
+        allocation = msgspec.structs.replace(
+            write.allocation, allocation_timestamp=stamps.seconds(self.now())
+        )
+        consumers = (*claim.status.reserved_for, *(each.consumer for each in added))
+        status = msgspec.structs.replace(
+            claim.status, allocation=allocation, reserved_for=consumers
+        )
+        await self._update(msgspec.structs.replace(claim, status=status), "status")
+
+    async def _prepare(self, claim: ResourceClaim, drawn: str) -> ResourceClaim:
+        """With the finalizer, and with what is remembered of counters, written before anything
+        is given."""
+        metadata = claim.metadata
+        if claims.FINALIZER not in metadata.finalizers:
+            metadata = msgspec.structs.replace(
+                metadata, finalizers=(*metadata.finalizers, claims.FINALIZER)
+            )
+        if metadata.annotations.get(records.ANNOTATION, "") != drawn:
+            known = {**metadata.annotations, records.ANNOTATION: drawn}
+            if not drawn:
+                del known[records.ANNOTATION]
+            metadata = msgspec.structs.replace(metadata, annotations=known)
+        if metadata is claim.metadata:
+            return claim
+        return await self._update(msgspec.structs.replace(claim, metadata=metadata))
+
+    async def _reserve(self, write: AddReservation) -> None:
+        claim = await self._claim(write.claim)
+        if write.consumer in claim.status.reserved_for:
+            return
+        if claim.status.allocation is None or claim.metadata.deletion_timestamp is not None:
+            raise Conflict(f"claim {write.claim} was released in the meantime")
+        consumers = (*claim.status.reserved_for, write.consumer)
+        status = msgspec.structs.replace(claim.status, reserved_for=consumers)
+        await self._update(msgspec.structs.replace(claim, status=status), "status")
+
+    async def _record(self, write: RecordInPod) -> None:
+        pod = await self._pod(write.pod)
+        status = msgspec.structs.replace(
+            pod.status,
+            extended_resource_claim_status=write.extended,
+            node_allocatable_resource_claim_statuses=write.natives,
+        )
+        changed = msgspec.structs.replace(pod, status=status)
+        if changed != pod:
+            self.mirror.wrote(await self.cluster.update(changed, "status"))
+
+    async def _bind(self, write: BindPod) -> None:
+        pod = await self._pod(write.pod)
+        await self.cluster.bind(Ref.to(pod), pod.metadata.uid, write.node)
+        # Seen before the flight ends, so that nobody decides on the Pod again.
+        await self.confirm((Ref.to(pod),))
+
+    async def _ready(self, pod: Key, writes: Sequence[Write]) -> None:
+        """Wait for the conditions that devices must have before their Pod is bound (KEP-5007)."""
+        while True:
+            awaited = False
+            for claim in self._used(await self._pod(pod), writes):
+                if claim.status.allocation is None:
+                    raise Conflict(f"claim {pod} was released in the meantime")
+                for result in claim.status.allocation.devices.results:
+                    found = binding.wait(claim, result)
+                    if found.failed or (found.awaited and self._is_late(claim)):
+                        raise Failed(f"device {result.device} {binding.text_of(found)}")
+                    awaited = awaited or bool(found.awaited)
+            if not awaited:
+                return
+            await asyncio.sleep(POLL_S)
+
+    def _is_late(self, claim: ResourceClaim) -> bool:
+        allocation = claim.status.allocation
+        since = allocation.allocation_timestamp if allocation is not None else None
+        return since is not None and self.now() - stamps.read(since) > self.patience_s
+
+    def _used(self, pod: Pod, writes: Iterable[Write]) -> Iterable[ResourceClaim]:
+        given = WriteAllocation | AddReservation
+        names = {write.claim for write in writes if isinstance(write, given)}
+        names.update(Key(pod.metadata.namespace, each) for each in claim_names(pod))
+        for name in sorted(names):
+            found = self.mirror.get(Ref(CLAIMS, name.namespace, name.name))
+            if isinstance(found, ResourceClaim):
+                yield found
+
+    # --- what it is written on -------------------------------------------------------------------
+
+    async def _claim(self, key: Key) -> ResourceClaim:
+        found = self.mirror.get(Ref(CLAIMS, key.namespace, key.name))
+        if not isinstance(found, ResourceClaim):
+            raise Missing(f"claim {key} got deleted in the meantime")
+        return found
+
+    async def _pod(self, key: Key) -> Pod:
+        found = self.mirror.get(Ref(PODS, key.namespace, key.name))
+        if not isinstance(found, Pod) or not pods.is_open(found):
+            raise Missing(f"pod {key} needs no node any more")
+        return found
+
+    async def _update(self, claim: ResourceClaim, door: str = "") -> ResourceClaim:
+        written = await self.cluster.update(claim, door)
+        assert isinstance(written, ResourceClaim), "a claim stays a claim"
+        self.mirror.wrote(written)
+        return written
+
+
+def claim_names(pod: Pod) -> frozenset[str]:
+    """The claims that a Pod names, in its spec or its status."""
+    entries = [each.resource_claim_name for each in pod.spec.resource_claims]
+    entries += [each.resource_claim_name for each in pod.status.resource_claim_statuses]
+    return frozenset(each for each in entries if each)
+
+
+def without_devices(claim: ResourceClaim) -> ResourceClaim:
+    """The claim as if it had given its devices back."""
+    status = msgspec.structs.replace(claim.status, allocation=None, reserved_for=(), devices=())
+    return msgspec.structs.replace(claim, status=status)
