@@ -46,7 +46,8 @@ def main() -> int:
     if options.replay:
         return _replay(Path(options.replay))
     asked = []
-    for size, count in ((SMALL, options.n), (MEDIUM, options.n // 10)):
+    medium = options.n // 10 if options.medium is None else options.medium
+    for size, count in ((SMALL, options.n), (MEDIUM, medium)):
         asked += _in_chunks(size, range(options.seed, options.seed + count), options.jobs)
     _tell(asked)
     folder = Path(options.failures)
@@ -182,6 +183,7 @@ def _replay(path: Path) -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("-n", type=int, default=10_000, help="small questions (default: 10000)")
+    parser.add_argument("--medium", type=int, metavar="N", help="medium ones (default: a tenth)")
     parser.add_argument("--seed", type=int, default=1, help="the first of them (default: 1)")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core)")
     parser.add_argument("--failures", metavar="DIR", default=str(FOLDER), help="where they go")

@@ -33,7 +33,6 @@ LIMIT_MS = 10.0
 _TIMES = 4
 # Brute force decides most small questions within so many steps; beyond, it is not asked on.
 _BRUTE_STEPS = 2_000
-_SOLVER_LIMIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def judged(asked: Question, known: Facts, outcome: Outcome) -> tuple[Truth, list
         case Allocated():
             return _judged_yes(asked, known, outcome)
         case Refused() | TimedOut():
-            proof = solver.solve(known, _SOLVER_LIMIT_S)
+            proof = solver.solve(known)
             if proof.verdict == "possible" and isinstance(outcome, Refused):
                 return "possible", [f"refused: but there is {_told(known, proof.solution)}"]
             return proof.verdict, []
@@ -138,8 +137,8 @@ def _judged_yes(asked: Question, known: Facts, outcome: Allocated) -> tuple[Trut
     except validity.Invalid as invalid:
         fault = str(invalid)
     if fault:
-        return solver.solve(known, _SOLVER_LIMIT_S).verdict, [f"invalid: {fault}"]
-    earlier = solver.solve(known, _SOLVER_LIMIT_S, better_than=given)
+        return solver.solve(known).verdict, [f"invalid: {fault}"]
+    earlier = solver.solve(known, better_than=given)
     if earlier.verdict != "possible":
         return "possible", []
     flaw = validity.fault(known, earlier.solution)
