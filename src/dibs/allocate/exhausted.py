@@ -43,17 +43,19 @@ def together(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -
 
 def by_all(problem: Problem, asks: Sequence[tuple[Ask, Sequence[int], int]]) -> str:
     """The counter that has too little for all requests together, each with the least it draws."""
-    names = dict.fromkeys(name for _, places, _ in asks for name in _draws(problem, places))
-    for name in names:
+    drawn: dict[int, Mapping[Name, Mapping[CounterId, Sequence[Quantity]]]] = {}
+    for _, places, _ in asks:
+        if id(places) not in drawn:
+            drawn[id(places)] = _draws(problem, places)
+    for name in dict.fromkeys(name for each in drawn.values() for name in each):
         sets: dict[CounterId, None] = {}
         needed = ZERO
         for ask, places, count in asks:
-            draws = {} if ask.is_admin else _draws(problem, places).get(name, {})
+            draws = {} if ask.is_admin else drawn[id(places)].get(name, {})
             sets |= dict.fromkeys(draws)
             amounts = [amount for each in draws.values() for amount in each]
             if len(amounts) == len(places) and amounts:
-                for _ in range(count):
-                    needed = needed.plus(min(amounts))
+                needed = needed.plus(min(amounts).times(Quantity.of(count)))
         left = ZERO
         for counter in sets:
             left = left.plus(max(problem.scene.left(counter.pool)[counter], ZERO))

@@ -8,7 +8,8 @@ way. The reasons are those of `checks`; only their words are filled in here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations, product, takewhile
 
 from dibs.allocate import alike, checks, exhausted, groups, modes, natives, search
@@ -21,6 +22,10 @@ from dibs.supply.pools import Candidate
 
 # Of more requests than this it isn't worked out which are in each other's way.
 MOST_COMPARED = 12
+# Of more pairs of devices than this it isn't worked out whether they go together.
+MOST_PAIRS = 10_000
+# Reasons against one device are told for so many of them; the others are counted.
+MOST_TOLD = 2_000
 
 # The note of a refusal that nobody wants to read.
 UNTOLD = "it can't be; the reasons weren't asked for"
@@ -28,22 +33,43 @@ UNTOLD = "it can't be; the reasons weren't asked for"
 
 def refusal(problem: Problem) -> Refused:
     """The whole tree behind one node's no."""
-    asks = tuple(ask_no(problem, ask) for ask in problem.asks)
-    faults = problem.scene.shelf.faults
-    node = problem.scene.node.metadata.name
-    refused = Refused(node, faults, asks)
-    return Refused(node, faults, asks, _sentence(problem, refused))
+    # Asks that want the same fare the same.
+    judged: dict[Hashable, AskNo] = {}
+    asks = []
+    for ask in problem.asks:
+        key = _want(problem, ask)
+        known = judged.get(key)
+        if known is None:
+            known = judged[key] = ask_no(problem, ask)
+        asks.append(replace(known, claim=ask.claim, request=ask.name))
+    refused = Refused(problem.scene.node.metadata.name, problem.scene.shelf.faults, tuple(asks))
+    return replace(refused, note=_sentence(problem, refused))
+
+
+def _want(problem: Problem, ask: Ask) -> Hashable:
+    """What tells apart how asks fare on a node."""
+    return (
+        id(problem.verdicts[ask]),
+        problem.needs[ask],
+        problem.rules[ask],
+        # The failure of a derived attribute names the claim.
+        (ask.claim, frozenset(ask.derived.items())) if ask.derived else None,
+    )
 
 
 def ask_no(problem: Problem, ask: Ask) -> AskNo:
     """How one request fares on this node when nothing else is asked for."""
     noes: list[DeviceNo] = []
     fitting: list[int] = []
+    untold = 0
     for place, candidate in enumerate(problem.candidates):
-        if against := _against(problem, ask, place):
-            noes.append(DeviceNo(candidate.id, against))
-        else:
+        against = problem.verdict(ask, place) or problem.violation(ask, candidate, Draft())
+        if against is None:
             fitting.append(place)
+        elif len(noes) < MOST_TOLD:
+            noes.append(DeviceNo(candidate.id, _told(problem, ask, candidate, against)))
+        else:
+            untold += 1
     wanted = max(1, problem.needs[ask])
     note = ""
     if len(fitting) >= wanted:
@@ -52,15 +78,18 @@ def ask_no(problem: Problem, ask: Ask) -> AskNo:
         note = note or exhausted.by_one(problem, ask, fitting, wanted)
         note = note or natives.note(problem, [(ask, wanted)])
     return AskNo(
-        ask.claim, ask.name, wanted, len(problem.candidates), len(fitting), tuple(noes), note
+        ask.claim,
+        ask.name,
+        wanted,
+        len(problem.candidates),
+        len(fitting),
+        tuple(noes),
+        note,
+        untold=untold,
     )
 
 
-def _against(problem: Problem, ask: Ask, place: int) -> Reason | None:
-    candidate = problem.candidates[place]
-    against = problem.verdict(ask, place)
-    if against is None:
-        return problem.violation(ask, candidate, Draft())
+def _told(problem: Problem, ask: Ask, candidate: Candidate, against: Reason) -> Reason:
     if against.code == "held":
         # Whoever gave it back would help nobody who does not want such a device.
         unwanted = checks.selected(ask, candidate, problem.scene)
@@ -124,10 +153,17 @@ def _conflict(problem: Problem) -> Sequence[Slot]:
     slots = problem.slots
     if len(slots) > MOST_COMPARED:
         return slots
+    needed: set[Hashable] = set()
     for slot in problem.slots:
+        want = tuple([_want(problem, ask) for ask in slot.request.alternatives])
         rest = tuple(each for each in slots if each is not slot)
-        if len(rest) > 1 and search.is_impossible(problem.only(rest), search.PATIENCE // 5):
+        # What can't be left out of many can't be left out of fewer.
+        if len(rest) < 2 or want in needed:
+            continue
+        if search.is_impossible(problem.only(rest), search.PATIENCE // 20):
             slots = rest
+        else:
+            needed.add(want)
     return slots
 
 
@@ -153,10 +189,16 @@ def _crowd(problem: Problem, asks: Sequence[Ask]) -> str:
 
 def _modes(problem: Problem, asks: Sequence[Ask]) -> str:
     """The card that two of them want in different modes, where every way to fill them does."""
-    for one, other in combinations([ask for ask in asks if not ask.is_admin], 2):
-        pairs = product(_fitting(problem, one), _fitting(problem, other))
+    if not problem.scene.shelf.grouped:
+        return ""
+    judged = {id(problem.verdicts[ask]): ask for ask in asks if not ask.is_admin}
+    fitting = [_fitting(problem, ask) for ask in judged.values()]
+    for ones, others in combinations(fitting, 2):
+        if len(ones) * len(others) > MOST_PAIRS:
+            continue
+        pairs = product(ones, others)
         reasons = list(takewhile(bool, (groups.apart(mine, its) for mine, its in pairs)))
-        if reasons and len(reasons) == len(_fitting(problem, one)) * len(_fitting(problem, other)):
+        if reasons and len(reasons) == len(ones) * len(others):
             return f": {reasons[0]}"
     return ""
 
@@ -196,14 +238,13 @@ def _wanted(
     problem: Problem, asks: Sequence[Ask], places: Collection[int]
 ) -> list[tuple[Ask, list[int], int]]:
     """Each ask with those of the places that fit it alone, and how many it needs."""
-    return [
-        (
-            ask,
-            [place for place in sorted(places) if not problem.verdict(ask, place)],
-            problem.needs[ask],
-        )
-        for ask in asks
-    ]
+    fitting: dict[int, list[int]] = {}
+    ordered = sorted(places)
+    for ask in asks:
+        if id(problem.verdicts[ask]) not in fitting:
+            fits = [place for place in ordered if not problem.verdict(ask, place)]
+            fitting[id(problem.verdicts[ask])] = fits
+    return [(ask, fitting[id(problem.verdicts[ask])], problem.needs[ask]) for ask in asks]
 
 
 def _all_rules(problem: Problem) -> list[tuple[int, Constraint]]:

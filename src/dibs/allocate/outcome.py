@@ -70,8 +70,8 @@ class AskNo:
     `request` is "r" or "r/s". `wanted` is the number of devices (for mode All: how many match,
     at least 1), `candidates` how many devices the node's usable pools hold, `fit` how many of
     them are good for this request taken alone; `noes` has a reason for each other one, in
-    candidate order. `note` says what `fit` can't: "matchAttribute resource.kubernetes.io/pcieRoot:
-    largest group has 3 of 4".
+    candidate order, but for the last `untold` ones of a very large node. `note` says what `fit`
+    can't: "matchAttribute resource.kubernetes.io/pcieRoot: largest group has 3 of 4".
     """
 
     claim: str  # namespace/name
@@ -84,6 +84,7 @@ class AskNo:
     # How people know the request, where its name says nothing to them: "nvidia.com/gpu of
     # container main" (KEP-5004).
     told: str = ""
+    untold: int = 0
 
     @property
     def title(self) -> str:

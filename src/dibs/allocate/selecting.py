@@ -39,12 +39,13 @@ Answer = TypeVar("Answer", bool, DeviceAttribute)
 class _Learned(Generic[Compiled, Answer]):
     """One expression: compiled, or the text of why it can't be, and what it said of devices."""
 
-    __slots__ = ("by_device", "by_projection", "compiled")
+    __slots__ = ("by_device", "by_projection", "compiled", "phrases")
 
     def __init__(self, compiled: Compiled | str) -> None:
         self.compiled: Compiled | str = compiled
         self.by_device: dict[Asked, Answer | str] = {}
         self.by_projection: dict[Hashable, Answer | str] = {}
+        self.phrases: dict[Hashable, str] = {}
 
 
 class _Read(NamedTuple):
@@ -113,9 +114,18 @@ class Answers:
     def explain(self, ask: Ask, candidate: Candidate) -> str:
         """UNSELECTED in full: why the first false selector is false."""
         for condition in ask.conditions:
-            selector = self._learned(condition.expression).compiled
-            if not isinstance(selector, str) and not self._answer(condition.expression, candidate):
-                return selector.explain(candidate) or f"{condition} is false"
+            learned = self._learned(condition.expression)
+            selector = learned.compiled
+            if isinstance(selector, str) or self._answer(condition.expression, candidate):
+                continue
+            seen = selector.projection(candidate)
+            phrase = learned.phrases.get(seen)
+            if phrase is None:
+                phrase, is_theirs = selector.phrase(candidate)
+                if is_theirs:
+                    self._make_room()
+                    learned.phrases[seen] = phrase
+            return phrase or f"{condition} is false"
         return UNSELECTED.text
 
     def shelf(self, pools: tuple[Pool, ...]) -> Shelf:
@@ -188,6 +198,7 @@ class Answers:
             for each in self._selectors.of.values():
                 each.by_device.clear()
                 each.by_projection.clear()
+                each.phrases.clear()
             for other in self._derivations.of.values():
                 other.by_projection.clear()
             self._dropped += self._kept

@@ -27,6 +27,11 @@ def of(why: Why, view: DeviceView) -> str:
     return why.phrase
 
 
+def is_about_absence(why: Why) -> bool:
+    """Whether the phrase may name what a device has instead, which no selector reads."""
+    return why.missing is not None or any(map(is_about_absence, why.parts))
+
+
 def _unpublished(missing: Missing, device: Map) -> str:
     match missing.path:
         case ("device", "attributes" | "capacity" as shelf, domain):

@@ -213,8 +213,13 @@ class Selector:
 
     def explain(self, asked: Asked) -> str:
         """`why` as a phrase: "memory is 40Gi, selector wants ≥ 80Gi"."""
+        return self.phrase(asked)[0]
+
+    def phrase(self, asked: Asked) -> tuple[str, bool]:
+        """`explain`, and whether devices with equal projections all have the same phrase."""
         view = DeviceView.of(asked.id.driver, asked.device)
-        return phrases.of(self.reason(view), view)
+        why = self.reason(view)
+        return phrases.of(why, view), not phrases.is_about_absence(why)
 
 
 # --- what equal devices have in common ------------------------------------------------------------
