@@ -6,6 +6,7 @@ immutability, audit. Only authentication is left out; `caller` is who it is done
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from dibs.model import codec
 from dibs.model.kinds import Kind, Known
 from dibs.store.faults import TooOld, TooSlow
 from dibs.store.records import Entry
+
+LOG = logging.getLogger("dibs.api")
 
 # What kube-controller-manager and kube-scheduler may do together.
 LOOPS = Caller("system:dibs", ("system:masters", "system:authenticated"))
@@ -94,9 +97,10 @@ class Local:
         body = {"apiVersion": "v1", "kind": "Event", **event}
         try:
             await writes.create(self.plane, call, body, self._options)
-        except failures.Failure:
+        except failures.Failure as failure:
             # The namespace may be on its way out; an event is a courtesy.
-            return
+            if failure.code not in (403, 404, 409):
+                LOG.warning("an event can't be kept: %s", failure.message)
 
     async def _bound(self, call: Call, body: Tree) -> Written:
         before = self.plane.store.get(storage.key_of(call.resource, call.namespace, call.name))

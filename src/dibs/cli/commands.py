@@ -16,6 +16,7 @@ COMMANDS = {
     "why": "Say why a Pod or claim waits, or what it got and why that.",
     "devices": "List who has which device: claim, Pod, container.",
     "lint": "Find faults in manifests, each with its line and remedy.",
+    "up": "Run a control plane on this box, for kubectl and all other clients.",
     "conform": "Answer allocation questions, JSON lines in, JSON lines out.",
     "version": "Print the version.",
 }

@@ -95,4 +95,4 @@ class Cluster(Protocol):
         """Give a Pod its node (core/v1 Binding)."""
 
     async def report(self, event: Mapping[str, Any]) -> None:
-        """Keep a core/v1 Event, given without name; of events that can't be kept none is told."""
+        """Keep a core/v1 Event. It is a courtesy: that it can't be kept is told to nobody."""

@@ -5,7 +5,7 @@ Source: resourceclaim controller of kube-controller-manager (syncClaim).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dibs.client.cluster import Cluster, Ref
@@ -22,12 +22,16 @@ CLAIMS, PODS, GROUPS = (kinds.BY_NAME[key] for key in (
 ))  # fmt: skip
 
 
+LOOK_AGAIN_S = 0.1
+
+
 @dataclass(slots=True)
 class Releasing:
-    """Keys are claims."""
+    """Keys are claims. `is_busy` says of which the scheduler is writing: it makes them whole."""
 
     cluster: Cluster
     mirror: Mirror
+    is_busy: Callable[[Ref], bool] = lambda ref: False
     name: str = "releasing"
     # Claims by the namespace and name of who uses or owns them.
     _users: dict[tuple[str, str], set[Ref]] = field(default_factory=dict)
@@ -68,6 +72,8 @@ class Releasing:
         claim = self.mirror.get(ref)
         if not isinstance(claim, ResourceClaim):
             return None
+        if self.is_busy(ref):
+            return LOOK_AGAIN_S
         gone = await self._gone(claim)
         freed = release.released(claim, lambda reference: reference not in gone)
         if freed is not claim:

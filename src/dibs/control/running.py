@@ -85,7 +85,7 @@ async def loops(
     scheduling = Scheduling(cluster, mirror, world, hand, clocks.now, clocks.steady)
     tendings = (
         Tending(Making(cluster, mirror, world, clocks.now)),
-        Tending(Releasing(cluster, mirror)),
+        Tending(Releasing(cluster, mirror, world.is_in_flight)),
     )
     inside = _embedded(plane) if plane is not None else ()
     running = Loops(mirror, world, scheduling, tendings, inside)

@@ -150,7 +150,7 @@ class Scheduling:
                     continue
                 try:
                     await self._decide(key)
-                except Exception:  # noqa: BLE001 — a bug with one Pod must not stop all others
+                except Exception:  # a bug with one Pod must not stop all others
                     LOG.exception("%s can't be decided on", key)
                     self.queue.fail(key, self.clock())
                 # Others of this process have their turn between two decisions.

@@ -42,7 +42,7 @@ def event(
     if kind.namespaced:
         reference["namespace"] = namespace
     return {
-        "metadata": {"generateName": f"{metadata.name}.", "namespace": namespace},
+        "metadata": {"name": f"{metadata.name}.{int(now * 1e6):x}", "namespace": namespace},
         "involvedObject": reference,
         "reason": reason,
         "message": cut(text),

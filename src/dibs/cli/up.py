@@ -1,0 +1,76 @@
+"""`dibs up`: a control plane on this box, until it is interrupted. Exit 0 when it ended cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from dibs.cli import output
+from dibs.cli.codes import BUG, YES
+from dibs.cli.commands import COMMANDS
+from dibs.control import hosting
+from dibs.control.hosting import Settings
+from dibs.schedule.state import Options
+from dibs.values.mistake import Mistake
+
+ADDRESS = "127.0.0.1:6443"
+
+
+@click.command("up", help=COMMANDS["up"])
+@click.option("--data", metavar="DIR", help="Where everything is kept; ~/.local/share/dibs.")
+@click.option("--listen", metavar="HOST:PORT", default=ADDRESS, show_default=True)
+@click.option(
+    "-f", "--filename", "paths", multiple=True, metavar="PATH", help="Manifests to apply at start."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell what the loops do, on stderr.")
+def command(data: str | None, listen: str, paths: tuple[str, ...], verbose: bool) -> int:
+    host, port = address(listen)
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        stream=sys.stderr,
+        format="%(asctime)s %(message)s",
+    )
+    settings = Settings(folder(data), host, port, options=Options(order="packed"))
+    return asyncio.run(serve(settings))
+
+
+async def serve(settings: Settings) -> int:
+    """Serve until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop.set)
+    async with hosting.hosted(settings) as hosted:
+        output.say(f"ready KUBECONFIG={hosted.kubeconfig}")
+        output.flush()
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((stopping, hosted.loops.broken), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        return BUG if hosted.loops.broken.done() else YES
+
+
+def folder(data: str | None) -> Path:
+    if data:
+        return Path(data).absolute()
+    home = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(home).expanduser() / "dibs"
+
+
+def address(listen: str) -> tuple[str, int]:
+    """Host and port. Raises Mistake."""
+    host, colon, port = listen.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise Mistake(
+            "an address and a port are wanted",
+            path="--listen",
+            value=listen,
+            remedy=f"as in {ADDRESS}; port 0 is any that is free",
+        )
+    return host, int(port)
