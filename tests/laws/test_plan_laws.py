@@ -5,7 +5,6 @@ and a plan that was carried out leaves nothing more to do.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -140,7 +139,7 @@ def test_reasons_say_the_same_when_they_were_remembered(world: World) -> None:
     state = State.of(snapshot)
     for decision in plan.decisions:
         # Each node in turn, with no index, and nothing told before.
-        bare = replace(state, index=None, told=kept_reasons())
+        bare = msgspec.structs.replace(state, index=None, told=kept_reasons())
         asked_anew = pods.decide(bare, decision.subject)
         if isinstance(decision, Waits):
             assert asked_anew == decision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import msgspec
@@ -206,7 +206,7 @@ def followed(state: State, present: dict[Ref, object], event: Event) -> State:
 
 def written(state: State) -> dict[str, object]:
     """Every field that says something of the world, in order where order counts."""
-    snapshot = {each.name: getattr(state.snapshot, each.name) for each in fields(Snapshot)}
+    snapshot = msgspec.structs.asdict(state.snapshot)
     orders = ("nodes", "pods", "claims", "classes", "templates", "groups", "tainted")
     return {
         **snapshot,

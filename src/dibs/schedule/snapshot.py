@@ -9,10 +9,10 @@ placement (`pods`), and builds neither pools nor the ledger (`supply`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from dibs.model import defaults
 from dibs.model.core import Namespace, Node, Pod
@@ -70,8 +70,7 @@ def by_age(things: Iterable[Spaced] = ()) -> Layered[Key, Spaced]:
     return Layered({key_of(thing.metadata): thing for thing in things}, age_of)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """What there is. Mappings keep the order in which things are decided.
 
     `nodes` and `classes` by name; `pods` and `claims` oldest first, then by namespace and name.
@@ -81,23 +80,23 @@ class Snapshot:
     that serves it.
     """
 
-    nodes: Layered[str, Node] = field(default_factory=by_name)
-    pods: Layered[Key, Pod] = field(default_factory=by_age)
-    claims: Layered[Key, ResourceClaim] = field(default_factory=by_age)
-    templates: Layered[Key, ResourceClaimTemplate] = field(default_factory=by_age)
-    classes: Layered[str, DeviceClass] = field(default_factory=by_name)
-    published: Layered[str, ResourceSlice] = field(default_factory=by_name)
-    tainted: Layered[str, ResourceSlice] = field(default_factory=by_name)
+    nodes: Layered[str, Node] = msgspec.field(default_factory=by_name)
+    pods: Layered[Key, Pod] = msgspec.field(default_factory=by_age)
+    claims: Layered[Key, ResourceClaim] = msgspec.field(default_factory=by_age)
+    templates: Layered[Key, ResourceClaimTemplate] = msgspec.field(default_factory=by_age)
+    classes: Layered[str, DeviceClass] = msgspec.field(default_factory=by_name)
+    published: Layered[str, ResourceSlice] = msgspec.field(default_factory=by_name)
+    tainted: Layered[str, ResourceSlice] = msgspec.field(default_factory=by_name)
     rules: tuple[DeviceTaintRule, ...] = ()
-    namespaces: Layered[str, Namespace] = field(default_factory=by_name)
-    groups: Layered[Key, PodGroup] = field(default_factory=by_age)
-    served: Mapping[str, str] = field(default_factory=dict)
+    namespaces: Layered[str, Namespace] = msgspec.field(default_factory=by_name)
+    groups: Layered[Key, PodGroup] = msgspec.field(default_factory=by_age)
+    served: Mapping[str, str] = msgspec.field(default_factory=dict)
     implies_nodes: bool = True
     nodes_are_implied: bool = True
     # Claims by the Pod that controls them, oldest first: what a template's entry is looked up in.
-    generated: Layered[Key, tuple[Key, ...]] = field(default_factory=Layered)
+    generated: Layered[Key, tuple[Key, ...]] = msgspec.field(default_factory=Layered)
     # Claims by the PodGroup that controls them, and its entry, oldest first (KEP-5729).
-    shared: Layered[GroupEntry, tuple[Key, ...]] = field(default_factory=Layered)
+    shared: Layered[GroupEntry, tuple[Key, ...]] = msgspec.field(default_factory=Layered)
 
     @classmethod
     def of(cls, objects: Iterable[object], *, implies_nodes: bool = True) -> Snapshot:
@@ -318,8 +317,8 @@ def in_namespace(thing: Spaced) -> Spaced:
     """An object without a namespace is in `default`, as kubectl would put it."""
     if thing.metadata.namespace:
         return thing
-    metadata = msgspec.structs.replace(thing.metadata, namespace="default")
-    return msgspec.structs.replace(thing, metadata=metadata)
+    metadata = replace(thing.metadata, namespace="default")
+    return replace(thing, metadata=metadata)
 
 
 # --- who owns claims -----------------------------------------------------------------------------
@@ -427,7 +426,7 @@ def with_rules(slice_: ResourceSlice, rules: Iterable[DeviceTaintRule]) -> Resou
     if not concerned:
         return slice_
     devices = tuple(with_taints(device, concerned) for device in spec.devices)
-    return msgspec.structs.replace(slice_, spec=msgspec.structs.replace(spec, devices=devices))
+    return replace(slice_, spec=replace(spec, devices=devices))
 
 
 def selects_pool(selector: DeviceTaintSelector | None, slice_: ResourceSlice) -> bool:
@@ -448,4 +447,4 @@ def with_taints(device: Device, rules: Iterable[DeviceTaintRule]) -> Device:
         if rule.spec.device_selector is not None
         and rule.spec.device_selector.device in (None, device.name)
     )
-    return msgspec.structs.replace(device, taints=device.taints + added) if added else device
+    return replace(device, taints=device.taints + added) if added else device

@@ -13,8 +13,11 @@ Two memos go with it: each of their entries says for what it holds. designs/033 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import Refused
@@ -68,8 +71,7 @@ def kept_reasons() -> Kept[tuple[str, bytes], Told]:
     return Kept("reasons", MOST_TOLD, lambda told: 1 + sum(len(a.noes) for a in told.refused.asks))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(msgspec.Struct, frozen=True, eq=False):
     """`index` follows nodes, slices and ledger; without one each node is asked. `told` has reasons
     by node and wish, `answers` what selectors said of devices.
     """
@@ -80,12 +82,12 @@ class State:
     ledger: Ledger
     answers: Answers
     # What the Pods on each node take of what it counts itself.
-    used: Layered[str, Amounts] = field(default_factory=Layered)
+    used: Layered[str, Amounts] = msgspec.field(default_factory=Layered)
     # The devices that draw from it too, by pool, and what they draw: cpu, memory (KEP-5517).
-    drawing: Layered[PoolId, Mapping[DeviceId, Device]] = field(default_factory=Layered)
+    drawing: Layered[PoolId, Mapping[DeviceId, Device]] = msgspec.field(default_factory=Layered)
     natives: frozenset[str] = frozenset()
     index: Index | None = None
-    told: Kept[tuple[str, bytes], Told] = field(default_factory=kept_reasons)
+    told: Kept[tuple[str, bytes], Told] = msgspec.field(default_factory=kept_reasons)
 
     @classmethod
     def of(cls, snapshot: Snapshot, options: Options = DEFAULTS) -> State:

@@ -85,7 +85,7 @@ def fits(trial: Trial, attempt: Attempt, subject: Subject) -> bool:
     changed = trial.change(attempt)
     # One node only.
     options = replace(changed.state.options, node=trial.node)
-    state = replace(changed.state, options=options)
+    state = msgspec.structs.replace(changed.state, options=options)
     return isinstance(fit.place(state, subject, changed.pod, changed.uses), Placed)
 
 

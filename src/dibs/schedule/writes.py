@@ -7,7 +7,6 @@ allocation with the record of what it draws, its reservation, then the Pod.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 
@@ -148,4 +147,4 @@ def remembered(state: State, decision: Decision) -> State:
     index = state.index
     for key, nodes in decision.noes.items():
         index = index.with_noes(key, nodes)
-    return replace(state, index=index)
+    return msgspec.structs.replace(state, index=index)

@@ -7,7 +7,7 @@ prioritized list, what was against the earlier alternatives. It explains, and de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -208,8 +208,8 @@ def without_later(
     asked = ResourceClaim(
         metadata=claim.metadata, spec=msgspec.structs.replace(claim.spec, devices=spec)
     )
-    ledger = state.ledger.without(str(key_of(claim.metadata)))
-    outcome = fit.ask(replace(state, ledger=ledger), state.snapshot.nodes[node], (asked,))
+    freed = state.freeing(str(key_of(claim.metadata)))
+    outcome = fit.ask(freed, state.snapshot.nodes[node], (asked,))
     return outcome if isinstance(outcome, Refused) else None
 
 
