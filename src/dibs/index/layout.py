@@ -27,9 +27,6 @@ from dibs.values.mistake import Mistake
 # A node's devices beyond so many have no slots: one node would make sets for all.
 SLOTS = 256
 
-# No node's number: under it `_twins` has the nodes that are nobody's twins.
-_OWNERS = -1
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tray:
@@ -77,7 +74,7 @@ class Layout:
     slots: int
     sizes: Planes
     unseen: Mapping[PoolId, Set]
-    _twins: dict[int, Set] = field(default_factory=dict)
+    _known: dict[int | str, Set] = field(default_factory=dict)
 
     @classmethod
     def of(cls, roster: Roster, supply: Supply) -> Layout:
@@ -121,10 +118,18 @@ class Layout:
 
     def twins(self, number: int) -> Set:
         """The nodes that reach exactly the same devices; the node alone if it has its own."""
-        known = self._twins.get(number)
+        known = self._known.get(number)
         if known is None:
-            known = self._twins[number] = self._alike(number)
+            known = self._known[number] = self._alike(number)
         return known
+
+    @property
+    def short_sighted(self) -> Set:
+        """The nodes that see devices which they can't reach."""
+        if "short" not in self._known:
+            trays = chain.from_iterable(self.trays.values())
+            self._known["short"] = bits.union(tray.viewers & ~tray.nodes for tray in trays)
+        return self._known["short"]
 
     def pools(self, number: int) -> tuple[Pool, ...]:
         """As `Supply.pools`, of a node that isn't broken."""
@@ -151,11 +156,10 @@ class Layout:
 
     def _owners(self) -> Set:
         """The nodes with devices of their own, in slots."""
-        owners = self._twins.get(_OWNERS)
-        if owners is None:
+        if "owners" not in self._known:
             numbered = (number for number, trays in enumerate(self.slotted) if trays)
-            owners = self._twins[_OWNERS] = bits.of(numbered, len(self.slotted))
-        return owners
+            self._known["owners"] = bits.of(numbered, len(self.slotted))
+        return self._known["owners"]
 
     def _keeping(self, before: Layout) -> Layout:
         """The same, with the trays of an earlier layout of the same nodes where nothing differs."""

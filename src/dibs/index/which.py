@@ -63,6 +63,8 @@ def _exempt(want: Want, layout: Layout, counted: _Count, *, is_strict: bool) -> 
     if want.most is not None:
         exempt |= bits.at_least(layout.sizes, want.most + 1, layout.roster.all)
     if is_strict:
+        # A selector is asked of devices before it is known whether the node can reach them.
+        exempt |= layout.short_sighted
         for demand in (demand for choice in want.choices for demand in choice):
             exempt |= counted.good(demand).fails
     return exempt
@@ -96,7 +98,7 @@ class _Count:
             alike[choice] = alike.get(choice, 0) + min(demand.least for demand in choice)
         if len(alike) > 1:
             together = tuple(dict.fromkeys(demand for choice in taking for demand in choice))
-            alike[together] = alike.get(together, 0) + sum(alike.values())
+            alike[together] = sum(alike.values())
         for choice, least in alike.items():
             if least > 1:
                 found &= self._having(choice, least)
