@@ -16,10 +16,12 @@ from dibs.client.cluster import Cluster, Ref
 from dibs.control import embedded
 from dibs.control.carrying import Hand
 from dibs.control.embedded import Hands
+from dibs.control.evicting import Evicting, RuleStatus
 from dibs.control.garbage import Garbage
 from dibs.control.making import Making
 from dibs.control.mirror import Mirror
 from dibs.control.namespaces import Namespaces
+from dibs.control.nodeless import Nodeless
 from dibs.control.releasing import Releasing
 from dibs.control.scheduling import Scheduling
 from dibs.control.tending import Tending
@@ -86,6 +88,9 @@ async def loops(
     tendings = (
         Tending(Making(cluster, mirror, world, clocks.now)),
         Tending(Releasing(cluster, mirror, world.is_in_flight)),
+        Tending(Evicting(cluster, mirror, world, clocks.now)),
+        Tending(RuleStatus(cluster, mirror, clocks.now)),
+        *((Tending(Nodeless(cluster, mirror)),) if plane is not None else ()),
     )
     inside = _embedded(plane) if plane is not None else ()
     running = Loops(mirror, world, scheduling, tendings, inside)

@@ -13,6 +13,8 @@ from dibs.control.releasing import CLAIMS, PODS, Releasing
 from dibs.model.objects import ResourceClaim
 from dibs.testing.planes import Driven, driven
 
+pytestmark = pytest.mark.slow
+
 HELD = {
     "allocation": {
         "devices": {

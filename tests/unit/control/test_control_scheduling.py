@@ -6,7 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
+from dibs.control.nodeless import MODEL
+from dibs.store.records import Key
 from dibs.testing.planes import Driven, whole
+
+pytestmark = pytest.mark.slow
 
 DRIVER = "gpu.example.com"
 
@@ -31,7 +37,8 @@ async def fleet(plane: Driven, **devices: int) -> None:
         }
     )
     for name, count in devices.items():
-        await plane.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        marked = {"name": name, "annotations": {MODEL: ""}}
+        await plane.create({"apiVersion": "v1", "kind": "Node", "metadata": marked})
         await plane.create(
             {
                 "apiVersion": "resource.k8s.io/v1",
@@ -231,15 +238,93 @@ def test_what_a_deleted_namespace_held_comes_back() -> None:
         await plane.settled()
         assert await held(plane) == {"p": ["a/gpu-0"]}
         await plane.delete("namespaces", "team")
-        for _ in range(20):
-            await asyncio.sleep(0.1)
-            for entry in plane.plane.store.page("pods", "team").entries:
-                # Nobody runs it: its node would confirm.
-                await plane.delete("pods", entry.key.name, "team")
-            if not plane.plane.store.count("namespaces") > 1:
-                break
+        async with asyncio.timeout(10):
+            while plane.plane.store.get(Key("namespaces", "", "team")) is not None:
+                await asyncio.sleep(0.05)
         await plane.settled()
         assert await held(plane) == {}
         assert plane.plane.store.count("resourceclaims.resource.k8s.io") == 0
+
+    story(told)
+
+
+def rule(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": "broken"},
+        "spec": {"deviceSelector": {"device": "gpu-0"}, "taint": {"key": "broken", **spec}},
+    }
+
+
+async def on_device(plane: Driven, **tolerations: Any) -> None:
+    await fleet(plane, a=1, b=1)
+    wanted = template("one")
+    if tolerations:
+        exactly = wanted["spec"]["spec"]["devices"]["requests"][0]["exactly"]
+        exactly["tolerations"] = [{"operator": "Exists", **tolerations}]
+    await plane.create(wanted)
+    await plane.create(pod("train", template="one"))
+    await plane.settled()
+    assert await held(plane) == {"train": ["a/gpu-0"]}
+
+
+def test_pods_on_a_device_that_breaks_are_evicted() -> None:
+    async def told(plane: Driven) -> None:
+        await on_device(plane)
+        await plane.create(rule(effect="NoExecute"))
+        async with asyncio.timeout(10):
+            while plane.plane.store.count("pods"):
+                await asyncio.sleep(0.05)
+        await plane.settled()
+        assert await held(plane) == {}
+        events = [
+            plane.plane.reader.tree(entry)["reason"]
+            for entry in plane.plane.store.page("events").entries
+        ]
+        assert "DeviceTaintManagerEviction" in events
+        status = (await plane.tree("devicetaintrules", "broken", ""))["status"]
+        assert [each["reason"] for each in status["conditions"]] == ["Completed"]
+
+    story(told)
+
+
+def test_a_toleration_with_seconds_holds_for_so_long() -> None:
+    async def told(plane: Driven) -> None:
+        await on_device(plane, tolerationSeconds=2)
+        await plane.create(rule(effect="NoExecute"))
+        await plane.settled()
+        await asyncio.sleep(0.3)
+        assert plane.plane.store.count("pods") == 1
+        status = (await plane.tree("devicetaintrules", "broken", ""))["status"]
+        assert status["conditions"][0]["reason"] == "PodsPendingEviction"
+        await asyncio.sleep(2.5)
+        await plane.settled()
+        assert plane.plane.store.count("pods") == 0
+
+    story(told)
+
+
+def test_a_taint_that_vanishes_in_time_evicts_nobody() -> None:
+    async def told(plane: Driven) -> None:
+        await on_device(plane, tolerationSeconds=2)
+        await plane.create(rule(effect="NoExecute"))
+        await plane.settled()
+        await plane.delete("devicetaintrules", "broken", "")
+        await asyncio.sleep(2.5)
+        await plane.settled()
+        assert await held(plane) == {"train": ["a/gpu-0"]}
+
+    story(told)
+
+
+def test_other_effects_evict_nobody() -> None:
+    async def told(plane: Driven) -> None:
+        await on_device(plane)
+        await plane.create(rule(effect="NoSchedule"))
+        await plane.settled()
+        assert await held(plane) == {"train": ["a/gpu-0"]}
+        status = (await plane.tree("devicetaintrules", "broken", ""))["status"]
+        assert status["conditions"][0]["reason"] == "OtherEffect"
 
     story(told)
