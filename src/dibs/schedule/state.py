@@ -181,12 +181,9 @@ class State(msgspec.Struct, frozen=True, eq=False):
             return self
         if self.index is None:
             return replace(self, ledger=ledger)
-        touched = {
-            device
-            for name in (*present, *freed)
-            for devices in (self.ledger.devices_of(name), ledger.devices_of(name))
-            for device in devices
-        }
+        touched: set[DeviceId] = set()
+        for name in (*present, *freed):
+            touched.update(self.ledger.devices_of(name), ledger.devices_of(name))
         return replace(self, ledger=ledger, index=self.index.with_ledger(ledger, touched))
 
     def _taking(self, before: Pod | None, now: Pod | None) -> State:
@@ -218,18 +215,18 @@ class State(msgspec.Struct, frozen=True, eq=False):
             pools.update(supply.pools_of_slice(name))
         if not pools:
             return self
-        drawing = self.drawing
+        drawing, natives = self.drawing, self.natives
         for pool in pools:
+            was = drawing.get(pool, {})
             stock = supply.by_pool.get(pool)
-            devices = natively_drawing(stock) if stock is not None else {}
-            drawing = drawing.plus(pool, devices) if devices else drawing.minus(pool)
-        after = replace(
-            self,
-            supply=supply,
-            drawing=drawing,
-            natives=names_drawn(drawing.values()),
-            index=self.index.with_supply(supply, pools) if self.index is not None else None,
-        )
+            now = natively_drawing(stock) if stock is not None else {}
+            if was or now:
+                drawing = drawing.plus(pool, now) if now else drawing.minus(pool)
+                natives |= names_drawn([now])
+                if names_drawn([was]) - names_drawn([now]):
+                    natives = names_drawn(drawing.values())
+        index = self.index.with_supply(supply, pools) if self.index is not None else None
+        after = replace(self, supply=supply, drawing=drawing, natives=natives, index=index)
         if not self.snapshot.nodes_are_implied:
             return after
         slices = (each for name in names for each in (old.get(name), new.get(name)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from dibs.model.meta import ObjectMeta
-from dibs.model.objects import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec
+from dibs.model.core import Node
+from dibs.model.meta import ObjectMeta, OwnerReference
+from dibs.model.objects import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, ResourceClaim
 from dibs.model.objects import DeviceTaintSelector as Selector
 from dibs.schedule.snapshot import Key, Snapshot
 from dibs.testing import builders
@@ -98,3 +99,44 @@ def test_the_old_snapshot_stays_when_a_claim_changes() -> None:
     after = before.with_claims([held])
     assert after.claims[Key("default", "x")] is held
     assert before.claims[Key("default", "x")].status.allocation is None
+
+
+def test_a_pods_claims_are_oldest_first_whichever_came_first() -> None:
+    owner = OwnerReference(kind="Pod", name="p", uid="u", controller=True)
+
+    def owned(name: str, created: str) -> ResourceClaim:
+        claim = builders.claim(name)
+        metadata = msgspec.structs.replace(
+            claim.metadata, owner_references=(owner,), creation_timestamp=created
+        )
+        return msgspec.structs.replace(claim, metadata=metadata)
+
+    young, old = owned("a", "2026-01-02T00:00:00Z"), owned("b", "2026-01-01T00:00:00Z")
+    snapshot = Snapshot.of([young]).with_object(old)
+    pod = Key("default", "p")
+    assert [key.name for key in snapshot.generated[pod]] == ["b", "a"]
+    assert list(snapshot.without_object(ResourceClaim, Key("default", "b")).generated) == [pod]
+    assert not Snapshot.of([young]).without_object(ResourceClaim, Key("default", "a")).generated
+
+
+def test_a_rule_touches_only_the_slices_that_it_selects() -> None:
+    slices = [builders.resource_slice(builders.device("gpu-0"), node=name) for name in "ab"]
+    before = Snapshot.of(slices)
+    after = before.with_object(rule(Selector(pool="a")))
+    assert [one is other for one, other in zip(before.slices, after.slices, strict=True)] == [
+        False,
+        True,
+    ]
+    name = after.rules[0].metadata.name
+    assert after.without_object(DeviceTaintRule, Key("", name)) == before
+    changed = builders.resource_slice(builders.device("gpu-1"), node="a")
+    assert after.with_object(changed).slices[0].spec.devices[0].taints
+    assert after.with_object(changed).published[changed.metadata.name] is changed
+
+
+def test_where_a_cluster_is_watched_slices_imply_no_nodes() -> None:
+    published = builders.resource_slice(builders.device("gpu-0"), node="a")
+    watched = Snapshot.of([published], implies_nodes=False)
+    assert not watched.nodes
+    assert not watched.nodes_are_implied
+    assert not watched.with_object(builders.node("b")).without_object(Node, Key("", "b")).nodes
