@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Coroutine, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,10 +23,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dibs.store import opening
-from dibs.store.faults import Closed, Conflict, TooNew, TooOld, TooSlow
+from dibs.store.faults import Closed, Conflict, NotWritten, TooNew, TooOld, TooSlow
 from dibs.store.records import Check, Delete, Event, Keep, Key, Put, Write
 from dibs.store.store import Store
 from dibs.store.watching import Watch
+from dibs.testing import disk
+from dibs.testing.disk import Call
+from dibs.values.mistake import Mistake
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +102,7 @@ class Model:
         self.writes += new
         return len(new)
 
-    def events(self, scope: tuple[str | None, str | None], since: int) -> list[tuple[object, ...]]:
+    def events(self, scope: tuple[str | None, str | None], since: int) -> list[tuple[Any, ...]]:
         resource, namespace = scope
         return [
             (number, key, self.at(number - 1).get(key), self.at(number).get(key))
@@ -125,6 +130,7 @@ class Reader:
 class StoreMachine(RuleBasedStateMachine):
     """What is asked of a store in memory; the one below is asked the same, and is reopened."""
 
+    may_refuse = False
     keep = st.sampled_from(
         (Keep(), Keep(3, 0.0), Keep(0, 0.0), Keep(3, 1e9, old_bytes=2000), Keep(30, 0.0))
     )
@@ -177,6 +183,8 @@ class StoreMachine(RuleBasedStateMachine):
 
         for writes, answer in zip(asked, self.run(all_at_once()), strict=True):
             before = self.model.revision
+            if isinstance(answer, NotWritten) and self.may_refuse:
+                continue
             wanted = self.model.commit(writes)
             if isinstance(wanted, Key):
                 assert isinstance(answer, Conflict), (writes, answer)
@@ -197,9 +205,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(share=st.floats(0, 1))
     def compact(self, share: float) -> None:
         revision = round(self.model.revision * share)
-        self.run(self.store.compact(revision))
         self.told = max(self.told, revision)
-        assert self.store.oldest >= revision
+        try:
+            self.run(self.store.compact(revision))
+        except NotWritten:
+            assert self.may_refuse
+        else:
+            assert self.store.oldest >= revision
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -283,11 +295,12 @@ class StoreMachine(RuleBasedStateMachine):
             return False
         assert [plain(event) for event in found] == due[:most]
         reader.seen = found[-1].revision if found else reader.seen
-        if len(due) <= most:
-            assert reader.watch.revision == self.model.revision
-        else:
-            assert reader.seen <= reader.watch.revision < due[most][0]  # type: ignore[operator]
-        return len(due) <= most
+        # Who has all that was asked for doesn't know yet what comes after it.
+        is_done = len(due) < most
+        least = self.model.revision if is_done else reader.seen
+        most_seen = due[most][0] - 1 if len(due) > most else self.model.revision
+        assert least <= reader.watch.revision <= most_seen
+        return is_done
 
     @rule(scope=scopes)
     def fall_asleep(self, scope: tuple[str | None, str | None]) -> None:
@@ -384,7 +397,10 @@ class SqliteMachine(StoreMachine):
                 self.run(reader.asleep or reader.watch.take())  # type: ignore[arg-type]
             reader.asleep = None
         self.store = self.run(self.opened())
-        assert self.store.oldest == self.oldest
+        # What was to be forgotten when the disk failed may be forgotten now.
+        assert self.store.oldest == self.oldest or self.may_refuse
+        assert self.oldest <= self.store.oldest <= max(self.told, self.oldest)
+        self.oldest = self.store.oldest
         self.readers = [reader for reader in self.readers if reader.seen >= self.oldest]
         for reader in self.readers:
             reader.watch = self.store.watch(*reader.scope, since=reader.seen)
@@ -394,7 +410,60 @@ class SqliteMachine(StoreMachine):
         shutil.rmtree(self.folder)
 
 
+class FailingDiskMachine(SqliteMachine):
+    """The disk fails now and then, for a call or a few: what it refuses is told, and not there."""
+
+    may_refuse = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.disk = ExitStack()
+        self.good, self.bad = 0, 0
+        self.disk.enter_context(disk.installed(self.judge, torn=True))
+
+    def judge(self, call: Call) -> int:
+        if self.good:
+            self.good -= 1
+        elif self.bad:
+            self.bad -= 1
+            return disk.FAILURES[call.kind][-1]
+        return sqlite3.SQLITE_OK
+
+    @rule(good=st.integers(0, 6), bad=st.integers(1, 6))
+    def fail(self, good: int, bad: int) -> None:
+        self.good, self.bad = good, bad
+
+    @rule(good=st.integers(0, 6), bad=st.integers(1, 6))
+    def fail_while_opening(self, good: int, bad: int) -> None:
+        self.reopen_when(good, bad)
+
+    def reopen(self) -> None:
+        self.reopen_when(0, 0)
+
+    def reopen_when(self, good: int, bad: int) -> None:
+        # A disk that takes nothing until the end may keep what it refused: not this one.
+        self.good = self.bad = 0
+        self.run(self.store.close())
+        self.good, self.bad = good, bad
+        try:
+            store = self.run(self.opened())
+        except Mistake:
+            self.good = self.bad = 0
+        else:
+            self.run(store.close())
+        super().reopen()
+
+    def teardown(self) -> None:
+        self.good = self.bad = 0
+        super().teardown()
+        self.disk.close()
+
+
 TestStoreInMemory = StoreMachine.TestCase
 TestStoreInSqlite = SqliteMachine.TestCase
+TestStoreOnFailingDisk = pytest.mark.skipif(not disk.is_reachable(), reason="no such SQLite")(
+    FailingDiskMachine.TestCase
+)
 TestStoreInMemory.settings = settings(stateful_step_count=40)
 TestStoreInSqlite.settings = settings(stateful_step_count=40)
+TestStoreOnFailingDisk.settings = settings(stateful_step_count=40)

@@ -83,6 +83,11 @@ class Disk:
         self.unsynced.setdefault(path, []).append(Unsynced(offset, replaced, size))
 
 
+def is_reachable() -> bool:
+    """Is this Python's SQLite in a library of its own? In some builds it is a part of Python."""
+    return hasattr(_sqlite3, "__file__")
+
+
 @contextlib.contextmanager
 def installed(judge: Judge, *, torn: bool = False) -> Iterator[Disk]:
     """Let all SQLite files opened meanwhile be on such a disk; close them before the end."""

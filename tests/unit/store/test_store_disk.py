@@ -27,10 +27,7 @@ from dibs.values.mistake import Mistake
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not hasattr(disk, "_sqlite3") or not hasattr(disk._sqlite3, "__file__"),
-        reason="SQLite is built into this Python",
-    ),
+    pytest.mark.skipif(not disk.is_reachable(), reason="SQLite is built into this Python"),
 ]
 
 SHM = Path("/dev/shm")
