@@ -9,7 +9,7 @@ Source: meta/v1 ManagedFieldsEntry; KEP-555 (server-side apply).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -131,7 +131,7 @@ def has(fields: Fields, path: Path) -> bool:
 
 def paths(fields: Fields, at: Path = ()) -> Iterator[Path]:
     """Yield the members: those of one level first, then what lies below each."""
-    below = sorted((element for element in fields if element != SELF), key=_order)
+    below = sorted(element for element in fields if element != SELF)
     for element in below:
         if SELF in fields[element]:
             yield (*at, element)
@@ -169,7 +169,7 @@ def encode(fields: Fields) -> dict[str, Any]:
     if len(fields) == 1 and SELF in fields:
         return {}
     result: dict[str, Any] = {SELF: {}} if SELF in fields else {}
-    for element in sorted((name for name in fields if name != SELF), key=_order):
+    for element in sorted(name for name in fields if name != SELF):
         result[element] = encode(fields[element])
     return result
 
@@ -218,12 +218,3 @@ def _json(text: str) -> object:
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as fault:
         raise ValueError(str(fault)) from None
     return parsed
-
-
-_RANKS: dict[str, int] = {"f": 0, "k": 1, "v": 2, "i": 3}
-
-
-def _order(element: str) -> tuple[object, ...]:
-    kind, text = element[0], element[2:]
-    parse: Callable[[str], object] = int if kind == "i" else str
-    return _RANKS.get(kind, 4), parse(text)

@@ -156,7 +156,7 @@ def compare(old: Value, new: Value, shape: Shape) -> Comparison:
     modified: Fields = {}
     added: Fields = {}
     _compare(old, new, shape, False, removed, modified, added)
-    return Comparison(_pruned(removed), _pruned(modified), _pruned(added))
+    return Comparison(removed, modified, added)
 
 
 def _compare(
@@ -217,10 +217,12 @@ def _compare_at(
     at: str, old: Value, new: Value, shape: Shape, is_leaf: bool,
     removed: Fields, modified: Fields, added: Fields,
 ) -> None:  # fmt: skip
-    _compare(
-        old, new, shape, is_leaf,
-        removed.setdefault(at, {}), modified.setdefault(at, {}), added.setdefault(at, {}),
-    )  # fmt: skip
+    """Fill the three sets below `at`, which appears in those where there is something to say."""
+    below: tuple[Fields, Fields, Fields] = ({}, {}, {})
+    _compare(old, new, shape, is_leaf, *below)
+    for fields, found in zip((removed, modified, added), below, strict=True):
+        if found:
+            fields[at] = found
 
 
 def _compare_lists(
@@ -252,17 +254,6 @@ def _by_element(items: list[Value], shape: ListOf) -> dict[str, list[Value]]:
     for name, item in zip(_elements(items, shape), items, strict=True):
         grouped.setdefault(name, []).append(item)
     return grouped
-
-
-def _pruned(fields: Fields) -> Fields:
-    """Without the branches that `_compare_at` prepared and nothing used."""
-    result: Fields = {}
-    for name, below in fields.items():
-        if name == SELF:
-            result[SELF] = below
-        elif kept := _pruned(below):
-            result[name] = kept
-    return result
 
 
 def same(one: Value, other: Value) -> bool:
