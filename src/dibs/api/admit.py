@@ -1,7 +1,6 @@
-"""What depends on other objects when one is created: a Pod's priority; and quotas, which see
-`quotas`.
+"""What a new object gets from others: a Pod its priority, a quota what is used of it already.
 
-Nothing is decided about devices here. Source: admission plugins Priority and ResourceQuota.
+Whether a quota lets a new object in is `quotas`'. Source: admission plugin Priority.
 """
 
 from __future__ import annotations
@@ -9,14 +8,17 @@ from __future__ import annotations
 from dibs.api import failures, pods, quotas
 from dibs.api.calls import Call, Tree
 from dibs.api.plane import Plane
-from dibs.store.records import Key, Write
+from dibs.store.records import Key
 
 
-def new(plane: Plane, call: Call, tree: Tree) -> tuple[Tree, tuple[Write, ...]]:
-    """Return the new object as admitted, and what must be written with it. Raises Failure (403)."""
-    if call.resource.qualified == "pods":
-        tree = _with_priority(plane, call, tree)
-    return tree, quotas.charged(plane, call, tree)
+def filled(plane: Plane, call: Call, tree: Tree) -> Tree:
+    """Return the new object with what other objects say of it. Raises Failure (403)."""
+    match call.resource.qualified:
+        case "pods":
+            return _with_priority(plane, call, tree)
+        case "resourcequotas":
+            return quotas.first_status(plane, call.namespace, tree)
+    return tree
 
 
 def _with_priority(plane: Plane, call: Call, pod: Tree) -> Tree:

@@ -7,7 +7,7 @@ Source: printers of Kubernetes 1.37, for the kinds that are not about devices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,21 @@ from dibs.api.calls import Tree
 from dibs.api.kinds import Resource
 
 Cell = str | int | bool
-Read = Callable[[Tree, float], Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What an object can't say itself: the time, and who holds which device.
+
+    `holders()` maps driver, pool and device to claims (`default/train`); it is asked only by
+    columns that need it.
+    """
+
+    now: float
+    holders: Callable[[], Mapping[tuple[str, str, str], tuple[str, ...]]] = dict
+
+
+Read = Callable[[Tree, Moment], Cell]
 
 NONE = "<none>"
 UNKNOWN = "<unknown>"
@@ -56,8 +70,8 @@ def _count(*ways: str) -> Read:
     return lambda tree, _: sum(len(_at(tree, path, ())) for path in ways)
 
 
-def _age(tree: Tree, now: float) -> Cell:
-    return since(_at(tree, "metadata.creationTimestamp"), now)
+def _age(tree: Tree, moment: Moment) -> Cell:
+    return since(_at(tree, "metadata.creationTimestamp"), moment.now)
 
 
 def since(stamp: str, now: float) -> str:
@@ -109,7 +123,7 @@ def _some(items: Iterable[str], most: int = 3) -> str:
 # --- claims, slices and what is around them -------------------------------------------------------
 
 
-def _claim_state(claim: Tree, _: float) -> Cell:
+def _claim_state(claim: Tree, _: Moment) -> Cell:
     states = []
     if _at(claim, "metadata.deletionTimestamp"):
         states.append("deleted")
@@ -122,14 +136,14 @@ def _claim_state(claim: Tree, _: float) -> Cell:
     return ",".join(state for state in states if state)
 
 
-def _holders(claim: Tree, _: float) -> Cell:
+def _holders(claim: Tree, _: Moment) -> Cell:
     return _some(
         f"{each.get('resource', '').removesuffix('s')}/{each.get('name', '')}"
         for each in _at(claim, "status.reservedFor", ())
     )
 
 
-def _claim_node(claim: Tree, _: float) -> Cell:
+def _claim_node(claim: Tree, _: Moment) -> Cell:
     allocation = _at(claim, "status.allocation", {})
     if not allocation:
         return NONE
@@ -143,18 +157,18 @@ def _results(claim: Tree) -> list[Tree]:
     return found
 
 
-def _claim_devices(claim: Tree, _: float) -> Cell:
+def _claim_devices(claim: Tree, _: Moment) -> Cell:
     return _some((each.get("device", "") for each in _results(claim)), 4)
 
 
-def _claim_pools(claim: Tree, _: float) -> Cell:
+def _claim_pools(claim: Tree, _: Moment) -> Cell:
     return _some(f"{each.get('driver', '')}/{each.get('pool', '')}" for each in _results(claim))
 
 
 def _wanted(path: str) -> Read:
     """What is asked for: `2xgpu.example.com`, alternatives with a bar between."""
 
-    def read(tree: Tree, _: float) -> Cell:
+    def read(tree: Tree, _: Moment) -> Cell:
         return _some(map(_request, _at(tree, path, ())))
 
     return read
@@ -173,7 +187,7 @@ def _ask(ask: Tree) -> str:
     return name if count == 1 else f"{count}x{name}"
 
 
-def _slice_node(piece: Tree, _: float) -> Cell:
+def _slice_node(piece: Tree, _: Moment) -> Cell:
     spec = piece.get("spec") or {}
     if spec.get("nodeName"):
         return str(spec["nodeName"])
@@ -184,18 +198,36 @@ def _slice_node(piece: Tree, _: float) -> Cell:
     return "<selected>" if spec.get("nodeSelector") else NONE
 
 
-def _tainted(piece: Tree, _: float) -> Cell:
+def _held(piece: Tree, moment: Moment) -> Cell:
+    """How many of the devices somebody holds."""
+    holders = moment.holders()
+    return sum(1 for each in _devices(piece) if each in holders)
+
+
+def _held_by(piece: Tree, moment: Moment) -> Cell:
+    holders = moment.holders()
+    return _some(claim for each in _devices(piece) for claim in holders.get(each, ()))
+
+
+def _devices(piece: Tree) -> Iterator[tuple[str, str, str]]:
+    spec = piece.get("spec") or {}
+    pool = _at(spec, "pool.name")
+    for device in spec.get("devices") or ():
+        yield spec.get("driver", ""), pool, device.get("name", "")
+
+
+def _tainted(piece: Tree, _: Moment) -> Cell:
     return sum(1 for device in _at(piece, "spec.devices", ()) if device.get("taints"))
 
 
-def _taint(rule: Tree, _: float) -> Cell:
+def _taint(rule: Tree, _: Moment) -> Cell:
     taint = _at(rule, "spec.taint", {})
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 
 
 def _condition(type_: str) -> Read:
-    def read(tree: Tree, _: float) -> Cell:
+    def read(tree: Tree, _: Moment) -> Cell:
         for each in _at(tree, "status.conditions", ()):
             if each.get("type") == type_:
                 return str(each.get("status", ""))
@@ -204,13 +236,13 @@ def _condition(type_: str) -> Read:
     return read
 
 
-def _selector(rule: Tree, _: float) -> Cell:
+def _selector(rule: Tree, _: Moment) -> Cell:
     chosen = _at(rule, "spec.deviceSelector", {})
     parts = [chosen.get(name) or "*" for name in ("driver", "pool", "device")]
     return "/".join(parts)
 
 
-def _policy(group: Tree, _: float) -> Cell:
+def _policy(group: Tree, _: Moment) -> Cell:
     policy = _at(group, "spec.schedulingPolicy", {})
     if gang := policy.get("gang"):
         return f"gang of {gang.get('minCount', 0)}"
@@ -225,12 +257,12 @@ def _pod_statuses(pod: Tree) -> list[Tree]:
     return found
 
 
-def _pod_ready(pod: Tree, _: float) -> Cell:
+def _pod_ready(pod: Tree, _: Moment) -> Cell:
     ready = sum(1 for each in _pod_statuses(pod) if each.get("ready"))
     return f"{ready}/{len(_at(pod, 'spec.containers', ()))}"
 
 
-def _pod_status(pod: Tree, _: float) -> Cell:
+def _pod_status(pod: Tree, _: Moment) -> Cell:
     """The phase, or what keeps a container from running."""
     said = _at(pod, "status.reason") or _at(pod, "status.phase") or "Unknown"
     for each in _pod_statuses(pod):
@@ -247,11 +279,11 @@ def _pod_status(pod: Tree, _: float) -> Cell:
     return str(said)
 
 
-def _pod_restarts(pod: Tree, _: float) -> Cell:
+def _pod_restarts(pod: Tree, _: Moment) -> Cell:
     return str(sum(int(each.get("restartCount") or 0) for each in _pod_statuses(pod)))
 
 
-def _pod_claims(pod: Tree, _: float) -> Cell:
+def _pod_claims(pod: Tree, _: Moment) -> Cell:
     made = {
         each.get("name"): each.get("resourceClaimName")
         for each in _at(pod, "status.resourceClaimStatuses", ())
@@ -262,8 +294,8 @@ def _pod_claims(pod: Tree, _: float) -> Cell:
     )
 
 
-def _node_status(node: Tree, _: float) -> Cell:
-    ready = _condition("Ready")(node, 0)
+def _node_status(node: Tree, _moment: Moment) -> Cell:
+    ready = _condition("Ready")(node, _moment)
     said = {"True": "Ready", "False": "NotReady"}.get(str(ready), "Unknown")
     return f"{said},SchedulingDisabled" if _at(node, "spec.unschedulable") else said
 
@@ -271,44 +303,44 @@ def _node_status(node: Tree, _: float) -> Cell:
 _ROLE = "node-role.kubernetes.io/"
 
 
-def _node_roles(node: Tree, _: float) -> Cell:
+def _node_roles(node: Tree, _: Moment) -> Cell:
     labels = _at(node, "metadata.labels", {})
     return _some(sorted(key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE)))
 
 
-def _node_address(node: Tree, _: float) -> Cell:
+def _node_address(node: Tree, _: Moment) -> Cell:
     for each in _at(node, "status.addresses", ()):
         if each.get("type") == "InternalIP":
             return str(each.get("address"))
     return NONE
 
 
-def _last_seen(event: Tree, now: float) -> Cell:
+def _last_seen(event: Tree, moment: Moment) -> Cell:
     stamp = (
         _at(event, "series.lastObservedTime")
         or _at(event, "lastTimestamp")
         or _at(event, "eventTime")
         or _at(event, "firstTimestamp")
     )
-    return since(stamp, now)
+    return since(stamp, moment.now)
 
 
-def _about(event: Tree, _: float) -> Cell:
+def _about(event: Tree, _: Moment) -> Cell:
     about = _at(event, "involvedObject", {})
     return f"{about.get('kind', '').lower()}/{about.get('name', '')}"
 
 
-def _source(event: Tree, _: float) -> Cell:
+def _source(event: Tree, _: Moment) -> Cell:
     name = _at(event, "source.component") or _at(event, "reportingComponent")
     host = _at(event, "source.host")
     return f"{name}, {host}" if host else str(name)
 
 
-def _times(event: Tree, _: float) -> Cell:
+def _times(event: Tree, _: Moment) -> Cell:
     return int(_at(event, "series.count") or _at(event, "count") or 1)
 
 
-def _quota_used(quota: Tree, _: float) -> Cell:
+def _quota_used(quota: Tree, _: Moment) -> Cell:
     used = _at(quota, "status.used", {})
     hard = _at(quota, "spec.hard", {})
     return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in sorted(hard))
@@ -343,7 +375,9 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("Driver", _field("spec.driver"), "The driver that publishes them."),
         Column("Pool", _field("spec.pool.name"), "The pool they belong to."),
         Column("Devices", _count("spec.devices"), "How many devices are published.", "integer"),
+        Column("Held", _held, "How many of them claims hold.", "integer"),
         _AGE,
+        Column("Claims", _held_by, "The claims that hold them.", is_wide=True),
         Column("Tainted", _tainted, "How many of them have taints.", "integer", is_wide=True),
         Column("Generation", lambda tree, _: int(_at(tree, "spec.pool.generation", 0)),
                "The generation of the pool.", "integer", is_wide=True),

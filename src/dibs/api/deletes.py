@@ -14,7 +14,7 @@ from dibs.api import convert, failures, pods, reads, stamps, storage, writes
 from dibs.api.calls import Call, DeleteOptions, ListOptions, Tree, Written
 from dibs.api.plane import Plane
 from dibs.store.faults import Conflict
-from dibs.store.records import Delete, Entry, Put
+from dibs.store.records import Entry, Put
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _FINALIZERS = {"Orphan": ORPHAN, "Foreground": FOREGROUND, "Background": ""}
@@ -43,7 +43,7 @@ async def _delete(plane: Plane, call: Call, entry: Entry, options: DeleteOptions
     if writes.is_gone(call, new):
         if options.dry_run:
             return _written(call, old, None, old)
-        [event] = await plane.commit(Delete(entry.key, entry.mod_revision))
+        event = await writes.remove(plane, call, entry, old)
         return _written(call, old, None, storage.last_tree(event))
     if options.dry_run or new == old:
         return _written(call, old, new, new)

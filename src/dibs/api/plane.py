@@ -5,9 +5,11 @@ One place turns what the store says to a write into what a client is told.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from dibs.api import failures, kinds, storage
 from dibs.api.calls import Call, Tree, World
@@ -32,6 +34,8 @@ class Plane:
     world: World
     gate: Gate
     reader: Reader = field(default_factory=Reader)
+    # By namespace, for as long as somebody has or waits for one.
+    turns: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     @property
     def context(self) -> Context:

@@ -7,8 +7,10 @@ Source: spec of ResourceQuota; KEP-4381 (count/, devices of a class), KEP-5004 (
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 from dibs.api import failures, storage
 from dibs.api.calls import Call, Tree
@@ -20,6 +22,19 @@ CLAIMS = "resourceclaims.resource.k8s.io"
 _DEVICES = ".deviceclass.resource.k8s.io/devices"
 # A request for all devices may get as many as an allocation can hold.
 _MOST_RESULTS = 32
+
+
+@asynccontextmanager
+async def turn(plane: Plane, namespace: str) -> AsyncIterator[None]:
+    """Where there are quotas, objects are created one after the other: all write the quota."""
+    if not namespace or not plane.store.count("resourcequotas", namespace):
+        yield
+        return
+    lock = plane.turns.get(namespace)
+    if lock is None:
+        lock = plane.turns[namespace] = asyncio.Lock()
+    async with lock:
+        yield
 
 
 def charged(plane: Plane, call: Call, tree: Tree) -> tuple[Write, ...]:
@@ -37,10 +52,7 @@ def charged(plane: Plane, call: Call, tree: Tree) -> tuple[Write, ...]:
 
 def _charge(plane: Plane, call: Call, tree: Tree, entry: Entry, adds: Counter[str]) -> Write | None:
     quota = plane.reader.tree(entry)
-    hard = {
-        name: Quantity.parse(str(amount))
-        for name, amount in ((quota.get("spec") or {}).get("hard") or {}).items()
-    }
+    hard = hard_of(quota)
     concerned = sorted(name for name in adds if name in hard and adds[name])
     if not concerned:
         return None
@@ -55,11 +67,46 @@ def _charge(plane: Plane, call: Call, tree: Tree, entry: Entry, adds: Counter[st
             f"limited: {','.join(f'{name}={hard[name].as_written}' for name in over)}",
         )
     total = used + Counter({name: adds[name] for name in concerned})
-    status = {
+    return _told(entry, quota, hard, total)
+
+
+def credited(plane: Plane, namespace: str, resource: str, tree: Tree) -> tuple[Write, ...]:
+    """Return the writes of quotas that no longer count an object, which is being deleted."""
+    quotas = plane.store.page("resourcequotas", namespace).entries if namespace else ()
+    gone = cost(resource, tree)
+    writes: list[Write] = []
+    for entry in quotas:
+        quota = plane.reader.tree(entry)
+        hard = hard_of(quota)
+        if not any(name in hard for name in gone):
+            continue
+        used = used_in(plane, namespace, hard)
+        used.subtract(gone)
+        writes.append(_told(entry, quota, hard, used))
+    return tuple(writes)
+
+
+def first_status(plane: Plane, namespace: str, quota: Tree) -> Tree:
+    """Return a new or changed quota with what is used already."""
+    hard = hard_of(quota)
+    return {**quota, "status": _status(quota, hard, used_in(plane, namespace, hard))}
+
+
+def hard_of(quota: Tree) -> dict[str, Quantity]:
+    limits = (quota.get("spec") or {}).get("hard") or {}
+    return {name: Quantity.parse(str(amount)) for name, amount in limits.items()}
+
+
+def _told(entry: Entry, quota: Tree, hard: dict[str, Quantity], used: Counter[str]) -> Write:
+    told = {**quota, "status": _status(quota, hard, used)}
+    return Put(entry.key, storage.to_bytes(told), entry.mod_revision)
+
+
+def _status(quota: Tree, hard: dict[str, Quantity], used: Counter[str]) -> Tree:
+    return {
         "hard": (quota.get("spec") or {}).get("hard") or {},
-        "used": {name: str(total[name]) for name in hard if _is_ours(name)},
+        "used": {name: str(max(0, used[name])) for name in hard if _is_ours(name)},
     }
-    return Put(entry.key, storage.to_bytes({**quota, "status": status}), entry.mod_revision)
 
 
 def _amounts(names: list[str], amounts: Counter[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from dibs.api import columns, convert
 from dibs.api.calls import Call, Tree
+from dibs.api.columns import Moment
 
 Include = Literal["None", "Metadata", "Object"]
 INCLUDES: tuple[Include, ...] = ("None", "Metadata", "Object")
@@ -19,7 +20,7 @@ API_VERSION = "meta.k8s.io/v1"
 def table(
     call: Call,
     trees: list[Tree],
-    now: float,
+    moment: Moment,
     include: Include,
     metadata: dict[str, object],
     *,
@@ -31,7 +32,7 @@ def table(
         "apiVersion": API_VERSION,
         "metadata": metadata,
         "columnDefinitions": _definitions(call) if with_columns else None,
-        "rows": [_row(call, tree, now, include) for tree in trees],
+        "rows": [_row(call, tree, moment, include) for tree in trees],
     }
 
 
@@ -48,9 +49,9 @@ def _definitions(call: Call) -> list[dict[str, Any]]:
     ]
 
 
-def _row(call: Call, tree: Tree, now: float, include: Include) -> dict[str, Any]:
+def _row(call: Call, tree: Tree, moment: Moment, include: Include) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "cells": [column.read(tree, now) for column in columns.of(call.resource)]
+        "cells": [column.read(tree, moment) for column in columns.of(call.resource)]
     }
     if include == "Object":
         row["object"] = convert.down(call.resource, call.version, tree)

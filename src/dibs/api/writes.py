@@ -6,7 +6,7 @@ a conflict, and one that didn't is served on the new one. Patches come here with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace as replace_
 
 from dibs.api import (
     admit,
@@ -15,6 +15,7 @@ from dibs.api import (
     convert,
     failures,
     prepare,
+    quotas,
     stamps,
     storage,
 )
@@ -28,8 +29,6 @@ from dibs.store.records import Check, Delete, Entry, Event, Put, Write
 MOST_TRIES = 20
 # Generated names that were all taken.
 _NAMES_TRIED = 8
-
-Body = Callable[[Tree | None], Tree]
 
 
 async def create(
@@ -45,28 +44,37 @@ async def create(
     tree = convert.claimed(call.resource, call.version, body)
     warnings = check.slips(call, tree, duplicates, options.field_validation)
     stored = check.stored(call, tree)
+    async with quotas.turn(plane, call.namespace):
+        made = await _create(plane, call, stored, options, is_tracked=is_tracked)
+    return replace_(made, warnings=warnings)
+
+
+async def _create(
+    plane: Plane, call: Call, stored: Tree, options: WriteOptions, *, is_tracked: bool
+) -> Written:
     for tried in range(MOST_TRIES):
         new = prepare.for_create(call, stored, plane.world)
         guards = _namespace_guards(plane, call, new)
-        new, beside = admit.new(plane, call, new)
+        new = admit.filled(plane, call, new)
         check.new(call, new, plane.context)
+        beside = quotas.charged(plane, call, new)
         plane.object_to(call, None, new)
         key = storage.key_of(call.resource, call.namespace, new["metadata"]["name"])
         if plane.store.get(key) is not None and _is_taken(call, stored, tried):
             raise failures.already_exists(call.resource, key.name)
         if is_tracked:
             new = tracked(plane, call, None, new, options)
-        elif managed := (body.get("metadata") or {}).get("managedFields"):
-            new["metadata"]["managedFields"] = managed
+        elif managed := stored["metadata"].get("managedFields"):
+            new = {**new, "metadata": {**new["metadata"], "managedFields": managed}}
         if options.dry_run:
-            return _written(call, None, new, warnings, created=True)
+            return _written(call, None, new, created=True)
         try:
             events = await plane.commit(Put(key, storage.to_bytes(new), 0), *guards, *beside)
         except Conflict as conflict:
             if conflict.key == key and _is_taken(call, stored, tried):
                 raise failures.already_exists(call.resource, key.name) from None
             continue
-        return _written(call, None, _at(new, events[0]), warnings, created=True)
+        return _written(call, None, _at(new, events[0]), created=True)
     raise failures.conflict(call.resource, call.name)
 
 
@@ -141,10 +149,17 @@ async def replace(
     if options.dry_run:
         return _written(call, old, new, warnings)
     if is_gone(call, new):
-        [event] = await plane.commit(Delete(entry.key, entry.mod_revision))
+        event = await remove(plane, call, entry, old)
         return _written(call, old, _at(new, event), warnings, gone=True)
     [event] = await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
     return _written(call, old, _at(new, event), warnings)
+
+
+async def remove(plane: Plane, call: Call, entry: Entry, old: Tree) -> Event:
+    """Take an object away, and out of the quotas that count it. Raises Conflict, Failure."""
+    credited = quotas.credited(plane, entry.key.namespace, call.resource.qualified, old)
+    events = await plane.commit(Delete(entry.key, entry.mod_revision), *credited)
+    return events[0]
 
 
 def _same_object(call: Call, tree: Tree, old: Tree) -> None:
@@ -205,7 +220,7 @@ def _written(
     call: Call,
     before: Tree | None,
     after: Tree,
-    warnings: tuple[str, ...],
+    warnings: tuple[str, ...] = (),
     *,
     created: bool = False,
     gone: bool = False,

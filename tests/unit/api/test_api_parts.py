@@ -220,7 +220,7 @@ def test_no_column_minds_what_is_missing() -> None:
     for each in kinds.RESOURCES:
         for column in columns.of(each):
             for tree in ({}, {"metadata": {"name": "x"}, "spec": {}, "status": {}}):
-                assert column.read(tree, 0) is not None
+                assert column.read(tree, columns.Moment(0)) is not None
 
 
 # --- stored bytes ---------------------------------------------------------------------------------

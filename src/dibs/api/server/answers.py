@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import yaml
 
-from dibs.api import failures, storage, tables
+from dibs.api import failures, holders, storage, tables
 from dibs.api.calls import Call, Tree, Written
+from dibs.api.columns import Moment
 from dibs.api.failures import Failure
 from dibs.api.plane import Plane
 from dibs.api.reads import Listed
@@ -106,8 +107,8 @@ def shown(
         return tables.partial(tree)
     if not metadata and trees:
         metadata = {"resourceVersion": trees[0]["metadata"]["resourceVersion"]}
-    now = plane.world.now()
-    return tables.table(call, trees, now, wish.include, metadata, with_columns=with_columns)
+    moment = Moment(plane.world.now(), holders.of(plane.store))
+    return tables.table(call, trees, moment, wish.include, metadata, with_columns=with_columns)
 
 
 def _finished(body: bytes, code: int, wish: Wish) -> Answer:

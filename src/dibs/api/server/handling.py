@@ -44,6 +44,7 @@ class Request:
     """One request, once it is known who asks and what for."""
 
     http: web.BaseRequest
+    peer: str
     call: Call
     query: queries.Query
     wish: Wish
@@ -97,7 +98,7 @@ class Handler:
         accepted = negotiation.accepted(http.headers.get("Accept", ""))
         if isinstance(what, Document):
             return await self._reply(http, self.published.answer(what, accepted, http.headers))
-        request = Request(http, what, query, Wish(accepted, queries.including(query)))
+        request = Request(http, peer, what, query, Wish(accepted, queries.including(query)))
         if what.verb == "watch":
             return await self._watch(request)
         with self.load.request():
@@ -164,8 +165,9 @@ class Handler:
         options = queries.watching(request.query, call.name)
         with self.load.watch(call.caller.name):
             started = watches.start(self.plane, replace(call, name=""), options)
+            self._note(request.http, call.caller, call.asked, 200, request.peer)
             return await streams.send(
-                request.http, self.plane, call, started, request.wish, self.bounds
+                request.http, self.plane, call, started, request.wish, self.load
             )
 
     # --- writing ----------------------------------------------------------------------------------

@@ -16,7 +16,11 @@ from dibs.api import failures
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken."""
+    """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken.
+
+    All watches together are written to about `writes_per_s` times a second; what happens between
+    is told together, so that many watches of much don't take the server from everybody else.
+    """
 
     body_bytes: int = 3 * 2**20
     body_s: float = 20.0
@@ -30,6 +34,7 @@ class Limits:
     idle_s: float = 90.0
     handshake_s: float = 10.0
     write_s: float = 20.0
+    writes_per_s: int = 5_000
 
 
 @dataclass(slots=True)
@@ -39,6 +44,11 @@ class Load:
     limits: Limits
     requests: int = 0
     watches: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def pause_s(self) -> float:
+        """How long each watch waits after it was written to."""
+        return self.watches.total() / self.limits.writes_per_s
 
     @contextmanager
     def request(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ its revision is gone, and lists anew.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -14,42 +15,65 @@ from aiohttp import web
 
 from dibs.api import failures, storage, tables, watches
 from dibs.api.calls import Call, Tree
+from dibs.api.columns import Moment
 from dibs.api.failures import Failure
 from dibs.api.plane import Plane
 from dibs.api.server import answers, limits
 from dibs.api.server.answers import Wish
-from dibs.api.server.limits import Limits
+from dibs.api.server.limits import Limits, Load
 from dibs.api.watches import BOOKMARK, DELETED, Change, Started
 from dibs.store.faults import Closed, TooOld
+
+# aiohttp waits for the client above 64 KiB; a sleep that is shorter than this isn't worth it.
+_NO_WAIT_BYTES = 48 * 1024
+_SHORTEST_S = 0.002
 
 _encode = msgspec.json.Encoder().encode
 
 
 async def send(
-    request: web.BaseRequest, plane: Plane, call: Call, started: Started, wish: Wish, bounds: Limits
+    request: web.BaseRequest, plane: Plane, call: Call, started: Started, wish: Wish, load: Load
 ) -> web.StreamResponse:
     """Write changes until the watch is over. Raises TimeoutError when nobody takes them."""
-    response = web.StreamResponse(headers={"Content-Type": f"{wish.accepted.type}"})
+    response = web.StreamResponse(headers={"Content-Type": wish.accepted.type})
     response.enable_chunked_encoding()
     await response.prepare(request)
     lines = Lines(plane, call, wish)
+    writing = _Writing(request, response, load.limits)
     try:
         async with aclosing(watches.changes(plane, started)) as portions:
             async for portion in portions:
-                await _write(response, lines.of(portion), bounds)
+                await writing.write(lines.of(portion))
+                if (pause := load.pause_s) > _SHORTEST_S:
+                    # What happens meanwhile goes out in one piece.
+                    await asyncio.sleep(pause)
     except TooOld as fault:
-        await _write(response, failed(watches.gone(fault)), bounds)
+        await writing.write(failed(watches.gone(fault)))
     except Closed:
         pass
-    async with limits.patience(bounds, 0):
+    async with limits.patience(load.limits, 0):
         await response.write_eof()
     return response
 
 
-async def _write(response: web.StreamResponse, data: bytes, bounds: Limits) -> None:
-    if data:
-        async with limits.patience(bounds, len(data)):
-            await response.write(data)
+class _Writing:
+    """Only what has to wait for the client has a time in which it must be taken."""
+
+    def __init__(
+        self, request: web.BaseRequest, response: web.StreamResponse, bounds: Limits
+    ) -> None:
+        self._request, self._response, self._bounds = request, response, bounds
+
+    async def write(self, data: bytes) -> None:
+        if not data:
+            return
+        transport = self._request.transport
+        waiting = transport.get_write_buffer_size() if transport else 0
+        if waiting + len(data) < _NO_WAIT_BYTES:
+            await self._response.write(data)
+            return
+        async with limits.patience(self._bounds, len(data)):
+            await self._response.write(data)
 
 
 def failed(failure: Failure) -> bytes:
@@ -90,4 +114,4 @@ class Lines:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         if self.wish.accepted.form == "partial":
             return tables.partial({"metadata": metadata})
-        return tables.table(self.call, [], 0, "None", metadata, with_columns=is_first)
+        return tables.table(self.call, [], Moment(0), "None", metadata, with_columns=is_first)
