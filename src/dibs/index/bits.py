@@ -163,12 +163,3 @@ def smallest(planes: Planes, members: Set) -> Set:
 def at(planes: Planes, number: int) -> int:
     """The count for one number."""
     return sum((plane >> number & 1) << place for place, plane in enumerate(planes))
-
-
-def several(sets: Sequence[Set], least: int, members: Set) -> Set:
-    """Of the members those that are in `least` or more of the sets."""
-    if least <= 1:
-        return union(sets) & members if least else members
-    if len(sets) < least:
-        return NONE
-    return at_least(count(sets), least, members)
