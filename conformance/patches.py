@@ -22,7 +22,7 @@ from typing import Any
 
 from answerers import Answerer
 
-from dibs.api.patches import plain, serverside, steps, strategic
+from dibs.api.patches import fieldsets, plain, serverside, steps, strategic
 from dibs.api.patches.refused import Refused
 from dibs.api.schema import reading
 from dibs.api.schema.shapes import Field, ListOf, MapOf, Record, Scalar, Shape
@@ -161,7 +161,7 @@ def _scalar(chance: random.Random, name: str, field: Field | None) -> Any:
 # --- comparing -----------------------------------------------------------------------------------
 
 
-_ZEROS = (None, {}, [], "", 0, False)
+_ZEROS = (None, {}, [], "", 0, False, "0")
 
 
 def without_zeros(tree: Any) -> Any:
@@ -201,12 +201,26 @@ def plainly(tree: Any) -> Any:
             return tree
 
 
-def owners(tree: Tree) -> dict[str, Any]:
-    entries = tree.get("metadata", {}).get("managedFields") or []
+def leaves(tree: Any, at: str = "") -> set[str]:
+    """`path=value` of everything that holds nothing else."""
+    match tree:
+        case dict() if tree:
+            return set().union(*(leaves(part, f"{at}.{name}") for name, part in tree.items()))
+        case list() if tree:
+            parts = (leaves(part, f"{at}[{index}]") for index, part in enumerate(tree))
+            return set().union(*parts)
+        case _:
+            return {f"{at}={json.dumps(tree)}"}
+
+
+def owned(tree: Tree) -> set[str]:
+    """`manager operation version subresource: path` for every field that somebody owns."""
     return {
-        json.dumps([each.get(name) for name in ("manager", "operation", "apiVersion",
-                                                "subresource")]): each["fieldsV1"]
-        for each in entries
+        " ".join(each.get(name) or "-" for name in ("manager", "operation", "apiVersion",
+                                                    "subresource"))
+        + f": {fieldsets.shown(path)}"
+        for each in tree.get("metadata", {}).get("managedFields") or []
+        for path in fieldsets.paths(fieldsets.decode(each["fieldsV1"]))
     }  # fmt: skip
 
 
@@ -287,10 +301,12 @@ def check_story(oracle: Answerer, story: list[Tree]) -> Iterator[str]:
         if ours is None:
             yield f"step {index}: dibs refuses: {refusal}"
         else:
-            if plainly(bare(ours)) != plainly(bare(said["object"])):
-                yield f"step {index}: objects\n  {bare(ours)}\n  {bare(said['object'])}"
-            if owners(ours) != owners(said["object"]):
-                yield f"step {index}: owners\n  {owners(ours)}\n  {owners(said['object'])}"
+            here, there = leaves(plainly(bare(ours))), leaves(plainly(bare(said["object"])))
+            if here != there:
+                yield f"step {index}: here {here - there}, upstream {there - here}"
+            one, other = owned(ours), owned(said["object"])
+            if one != other:
+                yield f"step {index}: owned here {one - other}, upstream {other - one}"
         live = without_zeros(said["object"])
 
 
@@ -405,6 +421,11 @@ def _list_patch(
     return result
 
 
+# Upstream replaces and copies what has been removed, and adds no whole document.
+_BY_THE_RFC = ("can't replace a non-existent", "nothing is at")
+_WHOLE = 'doc is missing path: ""'
+
+
 def check_patch(oracle: Answerer, asked: Tree) -> Iterator[str]:
     said = oracle.ask(asked)
     try:
@@ -419,14 +440,16 @@ def check_patch(oracle: Answerer, asked: Tree) -> Iterator[str]:
                 ours = plain.merge(asked["object"], asked["patch"])
     except Refused as refused:
         ours = None
-        if "error" not in said:
+        if "error" not in said and not any(words in str(refused) for words in _BY_THE_RFC):
             yield f"dibs refuses: {refused}"
     if ours is None:
         return
     if "error" in said:
-        yield f"upstream refuses: {said['error']}"
+        if _WHOLE not in said["error"]:
+            yield f"upstream refuses: {said['error']}"
     elif without_nulls(ours) != without_nulls(said["object"]):
-        yield f"objects\n  {ours}\n  {said['object']}"
+        here, there = leaves(without_nulls(ours)), leaves(without_nulls(said["object"]))
+        yield f"here {here - there}, upstream {there - here}"
 
 
 def main() -> int:

@@ -51,12 +51,16 @@ class Proved:
     traits: frozenset[str]
 
     def worst(self, *, explained: bool | None = None) -> tuple[float, str]:
-        """The longest of its times in ms, and how that was asked: with reasons, without, or any."""
-        return max(
+        """The longest of its times in ms, and how that was asked: with reasons, without, or any.
+
+        Only a refusal has reasons.
+        """
+        times = (
             (time_ms, how)
             for how, time_ms in self.times_ms.items()
             if explained is None or explained == how.endswith(EXPLAINED)
         )
+        return max(times, default=(0.0, ""))
 
 
 def prove(asked: Question) -> Proved:
@@ -66,9 +70,10 @@ def prove(asked: Question) -> Proved:
     times_ms: dict[str, float] = {}
     for order in ORDERS:
         outcomes[order], times_ms[order] = _timed(asked, order, explains=False)
-        # The same with all reasons, as `dibs why` wants them.
-        explained, times_ms[f"{order}, {EXPLAINED}"] = _timed(asked, order, explains=True)
-        assert type(explained) is type(outcomes[order]), asked.id
+        if isinstance(outcomes[order], Refused):
+            # The same with all reasons, as `dibs why` wants them.
+            explained, times_ms[f"{order}, {EXPLAINED}"] = _timed(asked, order, explains=True)
+            assert isinstance(explained, Refused), asked.id
     first = outcomes["first-fit"]
     truth, wrong = judged(asked, known, first)
     brute = oracle.answer(asked, steps=_BRUTE_STEPS, is_strict=False)
