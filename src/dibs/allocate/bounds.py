@@ -236,7 +236,9 @@ class Survey:
         return size > MAX_DEVICES
 
     def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
-        if not self.totals and not self.natives:
+        if self.totals and totals.are_overdrawn(self.totals, draft, choices):
+            return True
+        if not self.natives:
             return False
         # An alternative may draw less, or nothing: only requests without any are counted.
         wanted = [
@@ -245,9 +247,7 @@ class Survey:
             for demand in choice.demands
             if len(choice.demands) == 1
         ]
-        return any(total.is_overdrawn(draft, wanted) for total in self.totals) or any(
-            each.is_overdrawn(draft, wanted) for each in self.natives
-        )
+        return any(each.is_overdrawn(draft, wanted) for each in self.natives)
 
     def _has_room(self, choices: Sequence[Choice], draft: Draft) -> bool:
         """Whether there are devices enough for all together, and capacity of shared ones."""

@@ -160,7 +160,7 @@ def _conflict(problem: Problem) -> Sequence[Slot]:
         # What can't be left out of many can't be left out of fewer.
         if len(rest) < 2 or want in needed:
             continue
-        if search.is_impossible(problem.only(rest), search.PATIENCE // 20):
+        if search.is_impossible(problem.only(rest), search.PATIENCE[0]):
             slots = rest
         else:
             needed.add(want)

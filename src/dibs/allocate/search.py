@@ -8,17 +8,20 @@ Source: KEP-4381 (all-or-nothing, first fit), KEP-4816 (alternatives in order of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from dibs.allocate import bounds, checks, constraints, counters, groups
 from dibs.allocate.bounds import Effort, Survey
 from dibs.allocate.draft import Draft, Pick, Values, total
-from dibs.allocate.problem import Problem
+from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import MAX_DEVICES, Ask
 
-# So many steps before a search looks for a part of the question that is impossible by itself.
-PATIENCE = 1_000
+# So many steps before a search looks for a part of the question that is impossible by itself, and
+# for how many parts it looks.
+PATIENCE = (50, 1_000)
+MOST_PARTS = 64
 # A dead end takes some 2 KiB.
 MOST_DEAD_ENDS = 20_000
 
@@ -42,7 +45,7 @@ def first_full(problem: Problem, budget: int) -> Found:
     if bounds.might_be_fatal(problem):
         # Nothing may be skipped; but what can't be reached needn't be looked for.
         before = problem.slots[: bounds.first_fatal(problem)]
-        if before and is_impossible(problem.only(before), PATIENCE):
+        if before and is_impossible(problem.only(before), PATIENCE[-1]):
             return Found(None, descent.steps)
         return explore(problem, None, budget)
     good = bounds.good_places(problem)
@@ -51,13 +54,14 @@ def first_full(problem: Problem, budget: int) -> Found:
     survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
         return Found(None, descent.steps)
-    found = explore(problem, survey, min(budget, PATIENCE))
-    if not found.is_cut or budget <= PATIENCE:
-        return found
-    # Perhaps the last claims can't be had even with nothing taken by the first ones. Then the
-    # search would find that out anew for every way to fill the first ones.
-    if any(is_impossible(tail, PATIENCE) for tail in _tails(problem)):
-        return Found(None, found.steps)
+    # Perhaps a part of the question can't be answered even with nothing taken by the rest. Then the
+    # search would find that out anew for every way to have the rest.
+    for patience in PATIENCE:
+        found = explore(problem, survey, min(budget, patience))
+        if not found.is_cut or budget <= patience:
+            return found
+        if any(is_impossible(part, patience) for part in _parts(problem)):
+            return Found(None, found.steps)
     return explore(problem, survey, budget)
 
 
@@ -75,11 +79,20 @@ def is_impossible(problem: Problem, budget: int) -> bool:
     return found.draft is None and not found.is_cut
 
 
-def _tails(problem: Problem) -> Iterator[Problem]:
-    """The last claim alone, the last two, and so on, but for the whole."""
-    for number in range(len(problem.slots) - 1, 0, -1):
-        if problem.slots[number].opens_claim:
-            yield problem.only(problem.slots[number:])
+def _parts(problem: Problem) -> Iterator[Problem]:
+    """What is under one constraint; each claim alone; the last claims together."""
+    slots = problem.slots
+    parts: list[Sequence[Slot]] = []
+    rules = dict.fromkeys(rule for ask in problem.asks for rule in problem.rules[ask])
+    for rule in rules:
+        bound = (all(rule in problem.rules[a] for a in s.request.alternatives) for s in slots)
+        parts.append([slot for slot, is_bound in zip(slots, bound, strict=True) if is_bound])
+    opening = [number for number, slot in enumerate(slots) if slot.opens_claim]
+    parts += [slots[one:end] for one, end in pairwise([*opening, len(slots)])]
+    parts += [slots[one:] for one in opening[1:-1]]
+    distinct = dict.fromkeys(tuple(part) for part in parts if 0 < len(part) < len(slots))
+    for part in islice(distinct, MOST_PARTS):
+        yield problem.only(part)
 
 
 def descend(problem: Problem, budget: int) -> Found:

@@ -124,25 +124,6 @@ class Shelf:
         return modes.of(self.candidates)
 
     @cached_property
-    def draws(self) -> Mapping[Name, Mapping[int, int]]:
-        """How many thousandths the device at each place draws, by the counter's name.
-
-        Without names of which some amount is finer, larger or negative. A shared device draws once
-        for many asks, so it counts for nothing here.
-        """
-        draws: dict[Name, dict[int, int]] = defaultdict(dict)
-        hopeless: set[Name] = set()
-        for place, candidate in enumerate(self.candidates):
-            for counter, amount in () if candidate.is_shareable else candidate.draws:
-                milli = amount.exact_milli()
-                name = counter.pool, counter.name
-                if milli is None or milli < 0:
-                    hopeless.add(name)
-                else:
-                    draws[name][place] = draws[name].get(place, 0) + milli
-        return {name: by_place for name, by_place in draws.items() if name not in hopeless}
-
-    @cached_property
     def cards(self) -> Sequence[Plan]:
         """The cards that may be exchanged for others."""
         return cards.plans(self.candidates)

@@ -3,20 +3,25 @@
 Counters of one name in the sets of one pool ("memory" of every card) are added up, and each
 wanted device counted with the least that any device it may be draws of that name. It is a
 necessary condition only: that the cards can be divided so is for the search to find.
-Amounts are thousandths as integers; a name with finer or larger amounts isn't added up.
-Source: KEP-4815 (counter sets).
+Amounts are billionths as integers; a name with amounts too large for that isn't added up.
+Source: KEP-4815 (counter sets), KEP-5941 (what is drawn by capacity, by each share).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dibs.allocate import places
 from dibs.allocate.draft import Draft
+from dibs.allocate.places import Places
 from dibs.allocate.problem import Problem
 from dibs.allocate.shelf import Name
+from dibs.allocate.wants import Choice
 from dibs.request.asks import Ask
 from dibs.supply.identity import CounterId
+from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
 
 ZERO = Quantity.of(0)
@@ -24,34 +29,75 @@ ZERO = Quantity.of(0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Total:
-    """One name of one pool: what is left of it, who draws it at which place, and the least of it
-    that one device of an ask draws."""
+    """One name of one pool: what is left of it, and the least of it that one device of each ask
+    draws."""
 
+    name: Name
     left: int
-    draws: Mapping[int, int]
     least: Mapping[Ask, int]
 
-    def is_overdrawn(self, draft: Draft, wanted: Sequence[tuple[Ask, int]]) -> bool:
-        rest = self.left
-        for pick in draft.picks:
-            if not pick.ask.is_admin:
-                rest -= self.draws.get(pick.place, 0)
-        return sum(self.least.get(ask, 0) * count for ask, count in wanted) > rest
 
-
-def of(problem: Problem, good: Mapping[Ask, int]) -> tuple[Total, ...]:
+def of(problem: Problem, good: Mapping[Ask, Places]) -> tuple[Total, ...]:
     """The totals that can say no: those of which every device of some ask draws."""
-    totals = []
-    for name, by_place in problem.scene.shelf.draws.items():
-        left = _left(problem, name)
-        least = {
-            ask: amount
-            for ask in problem.asks
-            if not ask.is_admin and (amount := _least(good[ask], by_place)) > 0
-        }
-        if least and left is not None:
-            totals.append(Total(left, by_place, least))
-    return tuple(totals)
+    least: dict[Name, dict[Ask, int]] = defaultdict(dict)
+    known: dict[tuple[int, int], Mapping[Name, int]] = {}
+    is_metered = "metered" in problem.scene.shelf.traits
+    for ask in problem.asks:
+        if ask.is_admin or not good[ask]:
+            continue
+        # What is drawn by capacity depends on the ask, all else on its devices.
+        key = good[ask], id(ask) if is_metered else 0
+        if key not in known:
+            known[key] = _least(problem, ask, good[ask])
+        for name, amount in known[key].items():
+            least[name][ask] = amount
+    totals = ((name, _left(problem, name), amounts) for name, amounts in least.items())
+    return tuple(Total(name, left, amounts) for name, left, amounts in totals if left is not None)
+
+
+def are_overdrawn(totals: Iterable[Total], draft: Draft, choices: Sequence[Choice]) -> bool:
+    """Whether all that is still wanted draws too much of some name."""
+    drawn: dict[Name, int] = defaultdict(int)
+    for counter, amount in draft.drawn.items():
+        drawn[counter.pool, counter.name] += amount.exact_nano() or 0
+    return any(_needed(total, choices) > total.left - drawn[total.name] for total in totals)
+
+
+def _needed(total: Total, choices: Sequence[Choice]) -> int:
+    """What the cheapest alternatives draw."""
+    least = total.least
+    return sum(
+        [
+            min([least.get(each.ask, 0) * each.wanted for each in choice.demands]) * choice.times
+            for choice in choices
+        ]
+    )
+
+
+def _least(problem: Problem, ask: Ask, good: Places) -> Mapping[Name, int]:
+    """The least of each name that a device of the ask draws, of those that each of them draws."""
+    least: dict[Name, int] | None = None
+    for place in places.each(good):
+        drawn: dict[Name, int] = defaultdict(int)
+        for counter, amount in _draws(problem, ask, problem.candidates[place]):
+            drawn[counter.pool, counter.name] += amount.exact_nano() or 0
+        if least is None:
+            least = {name: amount for name, amount in drawn.items() if amount > 0}
+        else:
+            least = {
+                name: min(amount, drawn[name]) for name, amount in least.items() if drawn[name] > 0
+            }
+        if not least:
+            break
+    return least or {}
+
+
+def _draws(
+    problem: Problem, ask: Ask, candidate: Candidate
+) -> Iterable[tuple[CounterId, Quantity]]:
+    """What each pick of the device draws. A shared one draws fixed amounts once for many asks."""
+    metered, _ = problem.scene.metered(ask, candidate)
+    return metered if candidate.is_shareable else (*candidate.draws, *metered)
 
 
 def _left(problem: Problem, name: Name) -> int | None:
@@ -63,21 +109,8 @@ def _left(problem: Problem, name: Name) -> int | None:
             continue
         amount = left[CounterId(pool, each.name, counter)]
         if amount > ZERO:
-            milli = amount.exact_milli()
-            if milli is None:
+            nano = amount.exact_nano()
+            if nano is None:
                 return None
-            total += milli
+            total += nano
     return total
-
-
-def _least(places: int, draws: Mapping[int, int]) -> int:
-    """The least that any of the places draws: 0 as soon as one draws nothing."""
-    least = 0
-    while places:
-        place = (places & -places).bit_length() - 1
-        places &= places - 1
-        amount = draws.get(place, 0)
-        if not amount:
-            return 0
-        least = min(least, amount) if least else amount
-    return least

@@ -222,7 +222,7 @@ def nothing_compatible(survey: Survey) -> Survey:
 
 def less_in_all(survey: Survey) -> Survey:
     """The cards together have one unit less."""
-    totals = [replace(each, left=each.left - 1000) for each in survey.totals]
+    totals = [replace(each, left=each.left - 10**9) for each in survey.totals]
     return replace(survey, totals=totals)
 
 
