@@ -29,6 +29,10 @@ settings.register_profile(
 )
 settings.load_profile("quick")
 
+# No test may meet a cluster of whoever runs it, nor what `dibs up` keeps for them.
+os.environ["KUBECONFIG"] = os.devnull + "/none"
+os.environ["XDG_DATA_HOME"] = os.devnull + "/none"
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -17,12 +17,14 @@ COMMANDS = {
     "devices": "List who has which device: claim, Pod, container.",
     "lint": "Find faults in manifests, each with its line and remedy.",
     "up": "Run a control plane on this box, for kubectl and all other clients.",
+    "kubeconfig": "Make a kubeconfig for somebody, signed by the plane on this box.",
+    "audit-log": "Tell who did what, and who had which device when.",
     "conform": "Answer allocation questions, JSON lines in, JSON lines out.",
     "version": "Print the version.",
 }
 
 # `conform` and `conform_cel` speak the protocol; `conforming` has their command lines.
-MODULES = {"conform": "conforming"}
+MODULES = {"conform": "conforming", "audit-log": "audit_log"}
 
 
 class Commands(click.Group):

@@ -15,12 +15,13 @@ from typing import BinaryIO, NoReturn
 
 import click
 
-from dibs.cli import output
+from dibs.cli import folders, output
 from dibs.cli.codes import MISTAKE
 from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
 from dibs.model import kinds
 from dibs.model.faults import PASSED_OVER, Fault, FaultKind
+from dibs.model.kinds import Known
 from dibs.model.objects import ResourceClaim, ResourceSlice
 from dibs.model.rules import check
 from dibs.schedule.snapshot import Snapshot
@@ -30,23 +31,54 @@ from dibs.values.mistake import Mistake
 SHOWN = 20
 PROGRESS_AFTER_S = 2.0
 
-NO_CLUSTER = Mistake(
-    "no -f is given, and reading from a cluster is not there yet",
-    remedy="save what there is and pass it: kubectl get nodes,pods,resourceslices,deviceclasses,"
-    "resourceclaims,resourceclaimtemplates,devicetaintrules -A -o yaml > dump.yaml; "
-    "then add -f dump.yaml",
+SAVE = (
+    "kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,"
+    "devicetaintrules -A -o yaml > dump.yaml; then add -f dump.yaml"
 )
+NO_CLUSTER = Mistake(
+    "no -f is given, and there is no cluster to read from: KUBECONFIG names none, ~/.kube/config "
+    "isn't there, and no `dibs up` has been started here",
+    remedy=f"save what there is and pass it: {SAVE}",
+)
+# Without these, decisions would be about something else.
+NEEDED = ("ResourceSlice", "ResourceClaim", "DeviceClass", "Pod")
 
 
 def snapshot(paths: tuple[str, ...], *, validate: bool = True) -> Snapshot:
-    """Everything at `paths`, indexed. Raises Mistake, or exits with 2 after listing faults."""
+    """Everything at `paths`, or in the cluster, indexed.
+
+    Raises Mistake, or exits with 2 after listing faults.
+    """
+    if not paths:
+        return Snapshot.of(from_cluster())
     return Snapshot.of(read(paths, validate=validate).objects)
+
+
+def from_cluster() -> tuple[Known, ...]:
+    """What the kubeconfig's cluster, or the `dibs up` of this user, has. Raises Mistake."""
+    try:
+        from dibs.client import kubeconfig, live
+    except ImportError as lack:
+        raise Mistake(
+            f"reading from a cluster needs {lack.name}, which is not installed",
+            remedy=f"pip install 'dibs[up]'; or {SAVE}",
+        ) from lack
+    found = (
+        *kubeconfig.paths(),
+        *(path for path in (folders.data() / "kubeconfig",) if path.exists()),
+    )
+    if not found:
+        raise NO_CLUSTER
+    there = live.read(found[0])
+    for kind, why in there.absent.items():
+        if kind.name in NEEDED:
+            raise Mistake(f"{kind.plural} can't be read: {why}", path=str(found[0]))
+        output.remark(f"warning: {kind.plural} are left out: {why}")
+    return there.objects
 
 
 def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:
     """Read and remark; what remains can be decided on."""
-    if not paths:
-        raise NO_CLUSTER
     progress = Progress("reading")
     loaded = dump.load(paths, stdin=standard_input(paths), progress=progress.files)
     progress.end()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import sys
-from pathlib import Path
 
 import click
 
-from dibs.cli import output
+from dibs.cli import folders, output
 from dibs.cli.codes import BUG, YES
 from dibs.cli.commands import COMMANDS
 from dibs.control import hosting
@@ -36,7 +34,9 @@ def command(data: str | None, listen: str, paths: tuple[str, ...], verbose: bool
         stream=sys.stderr,
         format="%(asctime)s %(message)s",
     )
-    settings = Settings(folder(data), host, port, options=Options(order="packed"))
+    # Who asked for what is in the audit log.
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+    settings = Settings(folders.data(data), host, port, options=Options(order="packed"))
     return asyncio.run(serve(settings))
 
 
@@ -53,13 +53,6 @@ async def serve(settings: Settings) -> int:
         await asyncio.wait((stopping, hosted.loops.broken), return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         return BUG if hosted.loops.broken.done() else YES
-
-
-def folder(data: str | None) -> Path:
-    if data:
-        return Path(data).absolute()
-    home = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(home).expanduser() / "dibs"
 
 
 def address(listen: str) -> tuple[str, int]:

@@ -92,10 +92,10 @@ Grant = Callable[[Caller, Asked], bool]
 
 
 def refusal(caller: Caller, asked: Asked) -> str | None:
-    """Return why the caller may not, in Kubernetes' words; None when it may."""
+    """Return why the caller may not, None when it may. It is put behind who cannot do what."""
     if any(grant(caller, asked) for grant in GRANTS):
         return None
-    return f'User "{caller.name}" cannot {_what(asked)}'
+    return f"no role of theirs allows {_what(asked)}"
 
 
 def rules(caller: Caller, namespace: str) -> tuple[Rule, ...]:
@@ -199,6 +199,6 @@ def _full(asked: Asked) -> str:
 
 def _what(asked: Asked) -> str:
     if asked.path:
-        return f'{asked.verb} path "{asked.path}"'
-    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
-    return f'{asked.verb} resource "{_full(asked)}" in API group "{asked.group}" {where}'
+        return f"{asked.verb} {asked.path}"
+    where = f" in namespace {asked.namespace}" if asked.namespace else ""
+    return f"{asked.verb} {_full(asked)}{where}"
