@@ -55,6 +55,8 @@ STEPS: list[tuple[dict[str, Any], list[Any], dict[str, Any]]] = [
     ({"a/b": 1, "m~n": 2}, [{"op": "test", "path": "/a~1b", "value": 1},
                             {"op": "remove", "path": "/m~0n"}], {"a/b": 1}),
     ({"a": 1}, [{"op": "test", "path": "/a", "value": 1.0}], {"a": 1}),
+    # As upstream: null is what a missing field is.
+    ({"a": 1}, [{"op": "test", "path": "/b", "value": None}], {"a": 1}),
     ({"a": 1}, [], {"a": 1}),
 ]  # fmt: skip
 
@@ -79,6 +81,10 @@ REFUSED: list[tuple[Any, int, str]] = [
     # true is not 1.
     ([{"op": "test", "path": "/a", "value": True}], 422, "testing path /a failed"),
     ([{"op": "test", "path": "/none", "value": 1}], 422, "testing path /none failed"),
+    ([{"op": "test", "path": "/a", "value": None}], 422, "testing path /a failed"),
+    ([{"op": "test", "path": "/none/x", "value": None}], 422, "testing path /none/x failed"),
+    ([{"op": "copy", "from": "/none", "path": "/b"}], 422, "nothing is at /none"),
+    ([{"op": "copy", "from": "none", "path": "/b"}], 422, "start with /"),
     ([{"op": "remove", "path": "/none"}], 422, "does not apply"),
     ([{"op": "remove", "path": "/list/5"}], 422, "does not apply"),
     ([{"op": "add", "path": "/none/x", "value": 1}], 422, "does not apply"),

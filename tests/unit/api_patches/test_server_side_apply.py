@@ -205,6 +205,24 @@ def test_an_amount_written_otherwise_is_no_conflict() -> None:
     assert refusal(tree, quota("2"), "bob").code == 409
 
 
+def test_what_defaults_filled_in_is_no_conflict() -> None:
+    """The list is owned as a whole; what was applied has no count, what is live has."""
+
+    def completed(tree: Tree) -> Tree:
+        tree = copy.deepcopy(tree)
+        for request in tree["spec"]["devices"]["requests"]:
+            request["exactly"].setdefault("count", 1)
+        return tree
+
+    wanted = _claim("v1", {"name": "a", "exactly": {"deviceClassName": "x"}})
+    live = completed(serverside.apply(None, wanted, manager="ann", now=T0, complete=completed))
+    assert refusal(live, wanted, "bob").code == 409
+    tree = serverside.apply(live, wanted, manager="bob", now=T1, complete=completed)
+    assert set(owners(tree)) == {"ann", "bob"}
+    again = serverside.apply(live, wanted, manager="ann", now=T2, complete=completed)
+    assert times(again) == {"ann": T0}
+
+
 def test_a_conflict_changes_nothing() -> None:
     tree = serverside.apply(None, config({"a": "1"}), manager="ann", now=T0)
     before = copy.deepcopy(tree)

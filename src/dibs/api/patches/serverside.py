@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -59,13 +60,17 @@ def apply(
     force: bool = False,
     subresource: str = "",
     ignored: tuple[str, ...] = (),
+    complete: Callable[[Tree], Tree] = lambda tree: tree,
 ) -> Tree:
     """Return the object after `manager` applied `applied`, with its `metadata.managedFields`.
 
     `live` is the object in the version of `applied`, None when it is to be created. `ignored` are
     the top-level fields that this door doesn't write (`status` at the main one; `spec`, `metadata`
-    at `/status`). Raises Refused: 409 with one cause a field that another manager owns, 400 when
-    `applied` is not of its kind.
+    at `/status`). `complete` fills in defaults, in the same version: a list that is owned as a
+    whole and differs from the live one only in them is no conflict. The result is not completed.
+
+    Raises Refused: 409 with one cause a field that another manager owns, 400 when `applied` is not
+    of its kind.
     """
     version, kind = conversion.head(applied)
     record = conversion.record(version, kind)
@@ -75,10 +80,9 @@ def apply(
     base = _without_owners(live or conversion.nothing(version, kind))
     ledger = _ledger_before(live, base, record, version)
     who = entries.writer(manager, APPLY, version, subresource)
-    attempt = _Attempt(base, applied, record, version, kind, ledger, who, _paths(ignored))
-    tree, ledger = attempt.settle(force)
-    # What differs only in what the codec leaves out anyway doesn't count as a change.
-    if typed.same(tree, base):
+    attempt = _Attempt(base, applied, record, version, kind, ledger, who, _paths(ignored), complete)
+    tree, ledger, is_changed = attempt.settle(force)
+    if not is_changed:
         tree = base
     elif entry := ledger.entries.get(who):
         ledger = ledger.having(who, replace(entry, time=now))
@@ -245,7 +249,7 @@ class _Attempt:
 
     def __init__(
         self, live: Tree, applied: Tree, record: Record, version: str, kind: str,
-        ledger: Ledger, who: Writer, ignored: tuple[Path, ...],
+        ledger: Ledger, who: Writer, ignored: tuple[Path, ...], complete: Callable[[Tree], Tree],
     ) -> None:  # fmt: skip
         self.live = live
         self.applied = applied
@@ -255,9 +259,13 @@ class _Attempt:
         self.before = ledger
         self.who = who
         self.ignored = ignored
+        self.complete = complete
 
-    def settle(self, force: bool) -> tuple[Tree, Ledger]:
-        """Raises Refused with the conflicts, less those that client-side apply explains."""
+    def settle(self, force: bool) -> tuple[Tree, Ledger, bool]:
+        """Return the object, its owners, and whether it changed.
+
+        Raises Refused with the conflicts, less those that client-side apply explains.
+        """
         try:
             return self._merged(force)
         except conflicts.Conflicting as clash:
@@ -268,7 +276,7 @@ class _Attempt:
                 raise left.refused() from None
         return self._merged(force=True)
 
-    def _merged(self, force: bool) -> tuple[Tree, Ledger]:
+    def _merged(self, force: bool) -> tuple[Tree, Ledger, bool]:
         fields = typed.field_set(self.applied, self.record)
         mine = fieldsets.less(fields, self.ignored)
         last = self.before.entries.get(self.who)
@@ -278,14 +286,15 @@ class _Attempt:
         merged = typed.merge(self.live, self.applied, self.record)
         if last and last.fields:
             merged = self._pruned(merged, ledger, last)
-        diff = typed.compare(self.live, merged, self.record).less(self.ignored)
+        whole = self.complete(merged)
+        diff = typed.compare(self.live, whole, self.record).less(self.ignored)
         ledger = _others(
-            ledger, self.who, self.live, merged, self.version, self.kind, diff, self.ignored,
-            force,
-        )  # fmt: skip
+            ledger, self.who, self.live, whole, self.version, self.kind, diff, self.ignored, force
+        )
         mine = fieldsets.difference(ledger.fields_of(self.who), _STRIPPED)
+        ledger = ledger.having(self.who, replace(entry, fields=mine))
         tree: Tree = _without_nulls(merged, self.live, self.record)
-        return tree, ledger.having(self.who, replace(entry, fields=mine))
+        return tree, ledger, not typed.same(whole, self.live)
 
     def _pruned(self, merged: Tree, ledger: Ledger, last: Entry) -> Tree:
         """Take away what this manager applied last time and nobody, itself included, owns now."""

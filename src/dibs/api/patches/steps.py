@@ -43,6 +43,8 @@ def json_patch(tree: Tree, operations: object) -> Tree:
     for index, operation in enumerate(operations):
         if not isinstance(operation, dict):
             raise bad_request(f"operation {index} of the JSON patch is no mapping")
+        if _tests_absence(result, operation):
+            continue
         copied += _size_of_copy(result, operation)
         if copied > MAX_COPIED_BYTES:
             raise invalid(f"the copies of the JSON patch exceed {MAX_COPIED_BYTES} bytes")
@@ -69,14 +71,32 @@ def _done(tree: Any, operation: Tree, index: int) -> Any:
         raise invalid(f"{name}: nested too deeply") from None
 
 
+def _tests_absence(tree: Any, operation: Tree) -> bool:
+    """Whether it tests that a field is null which isn't there: clients of Kubernetes do that."""
+    path = operation.get("path")
+    if operation.get("op") != "test" or operation.get("value", 0) is not None:
+        return False
+    if not isinstance(path, str):
+        return False
+    try:
+        parent, name = jsonpointer.JsonPointer(path).to_last(tree)
+    except jsonpointer.JsonPointerException:
+        return False
+    return isinstance(parent, dict) and name is not None and name not in parent
+
+
 def _size_of_copy(tree: Any, operation: Tree) -> int:
     source = operation.get("from")
     if operation.get("op") != "copy" or not isinstance(source, str):
         return 0
     try:
-        return len(repr(jsonpointer.resolve_pointer(tree, source)))
+        pointer = jsonpointer.JsonPointer(source)
     except jsonpointer.JsonPointerException:
         return 0  # told when it is done
+    try:
+        return len(repr(pointer.resolve(tree)))
+    except jsonpointer.JsonPointerException:
+        raise invalid(f"copy of the JSON patch does not apply: nothing is at {source}") from None
     except RecursionError:
         raise invalid("the JSON patch nests the object too deeply") from None
 
