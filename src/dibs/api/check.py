@@ -69,6 +69,17 @@ def stored(call: Call, tree: Tree) -> Tree:
     return fitting.tree
 
 
+def fitted(api_version: str, kind: str, tree: Tree) -> Tree:
+    """Return a body that isn't stored (a Binding, DeleteOptions) with its fields alone. Raises
+    Failure (400)."""
+    record = reading.record_of(api_version, kind)
+    assert record is not None, (api_version, kind)
+    fitting = shape.fit(record, tree)
+    if fitting.faults:
+        raise failures.bad_request(f"{kind} cannot be handled: {'; '.join(fitting.faults)}")
+    return fitting.tree
+
+
 def _decoded(call: Call, tree: Tree) -> Known:
     decoded = codec.decode(tree)
     fatal = [fault for fault in decoded.faults if fault.kind not in _NOT_FATAL]

@@ -25,8 +25,8 @@ Change = Callable[[Tree], Tree]
 async def bind(plane: Plane, call: Call, body: Tree, options: WriteOptions) -> Tree:
     """Give a Pod its node. Raises Failure: 400, 404, 409."""
     target = body.get("target") or {}
-    node = target.get("name") if isinstance(target, dict) else None
-    if not isinstance(node, str) or not node or target.get("kind") not in (None, "", "Node"):
+    node = target.get("name")
+    if not node or target.get("kind") not in (None, "", "Node"):
         raise failures.bad_request("target: a binding names a node: {kind: Node, name: …}")
     about = body.get("metadata") or {}
 

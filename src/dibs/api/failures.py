@@ -64,7 +64,7 @@ def status(failure: Failure) -> dict[str, Any]:
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": failure.message,
+        "message": _sayable(failure.message),
         "reason": failure.reason,
         "code": failure.code,
     }
@@ -78,17 +78,26 @@ def status(failure: Failure) -> dict[str, Any]:
 def _details(failure: Failure) -> dict[str, Any]:
     about = failure.details or Details()
     found: dict[str, Any] = {
-        "name": about.name,
+        "name": _sayable(about.name),
         "group": about.group,
         "kind": about.kind,
         "uid": about.uid,
         "causes": [
-            {"reason": each.reason, "message": each.message, "field": each.field}
+            {
+                "reason": each.reason,
+                "message": _sayable(each.message),
+                "field": _sayable(each.field),
+            }
             for each in failure.causes
         ],
         "retryAfterSeconds": about.retry_after_s,
     }
     return {key: value for key, value in found.items() if value}
+
+
+def _sayable(text: str) -> str:
+    """What a client sent may hold halves of characters, which are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _about(resource: Resource, name: str) -> Details:
@@ -167,6 +176,11 @@ def not_acceptable(types: Iterable[str]) -> Failure:
     listed = ", ".join(types)
     text = f"only the following media types are accepted: {listed}"
     return Failure(406, "NotAcceptable", text)
+
+
+def object_too_large(resource: Resource, name: str, size: int, limit: int) -> Failure:
+    text = f'{resource.qualified} "{name}" would take {size} bytes, and may have {limit}'
+    return Failure(413, "RequestEntityTooLarge", text, _about(resource, name))
 
 
 def wrong_media_type(given: str, types: Iterable[str]) -> Failure:

@@ -84,8 +84,8 @@ async def _apply(plane: Plane, call: Call, sent: Patch, options: WriteOptions) -
     for _ in range(writes.MOST_TRIES):
         entry = plane.store.get(storage.key_of(call.resource, call.namespace, call.name))
         live = plane.reader.tree(entry) if entry else None
-        if entry is None and call.subresource:
-            raise failures.not_found(call.resource, call.name)
+        if entry is None:
+            _may_create(plane, call)
         tree = _applied(plane, call, live, body, options)
         try:
             if entry is None:
@@ -97,6 +97,17 @@ async def _apply(plane: Plane, call: Call, sent: Patch, options: WriteOptions) -
             continue
         return replace(done, warnings=warnings)
     raise failures.conflict(call.resource, call.name)
+
+
+def _may_create(plane: Plane, call: Call) -> None:
+    """Who may patch what is there may not by that create what isn't. Raises Failure: 403, 404."""
+    if call.subresource:
+        raise failures.not_found(call.resource, call.name)
+    refusal = plane.gate.refusal(call.caller, replace(call.asked, verb="create"))
+    if refusal is not None:
+        why = f'User "{call.caller.name}" cannot create resource "{call.resource.plural}"'
+        why += f' in API group "{call.resource.group}"'
+        raise failures.forbidden(call.resource, call.name, f"{why}: {refusal}")
 
 
 def _applied(
@@ -115,6 +126,9 @@ def _applied(
             force=options.force,
             subresource=call.subresource,
             ignored=writes.ignored(call),
+            complete=lambda tree: convert.down(
+                call.resource, call.version, check.stored(call, tree)
+            ),
         )
     except Refused as refused:
         raise failures.of_patch(call.resource, call.name, refused) from None

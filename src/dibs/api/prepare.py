@@ -169,6 +169,8 @@ def _status_door(resource: Resource, new: Tree, old: Tree) -> Tree:
     changed: Tree = {**kept, "metadata": metadata}
     if "status" in new:
         changed["status"] = new["status"]
+    elif resource.qualified != "resourcepoolstatusrequests.resource.k8s.io":
+        changed["status"] = {}
     return changed
 
 

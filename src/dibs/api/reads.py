@@ -16,9 +16,9 @@ from dibs.store.faults import TooNew, TooOld
 from dibs.store.records import Entry, Page
 from dibs.store.store import Store
 
-# A list without a limit is cut into pages of this size: the rest is one `continue` away. All
-# clients that are in use follow it.
-MOST_ITEMS = 50_000
+# Beyond what the store is made for. A list without a limit is cut here, with a `continue`: not all
+# clients follow one that they didn't ask for.
+MOST_ITEMS = 250_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,10 @@ def key_of(resource: Resource, namespace: str, name: str) -> Key:
     return Key(kinds.kept_in(resource).qualified, namespace if resource.namespaced else "", name)
 
 
+# What one object may take, patches and all. Source: etcd, 1.5 MiB; bodies may have 3 MiB.
+MOST_BYTES = 3 * 2**20
+
+
 def to_bytes(tree: Tree) -> bytes:
     """Return what is stored of a tree in its stored version."""
     metadata = {key: tree["metadata"][key] for key in tree["metadata"] if key != "resourceVersion"}

@@ -69,7 +69,7 @@ async def _create(
         if options.dry_run:
             return _written(call, None, new, created=True)
         try:
-            events = await plane.commit(Put(key, storage.to_bytes(new), 0), *guards, *beside)
+            events = await plane.commit(Put(key, bytes_of(call, new), 0), *guards, *beside)
         except Conflict as conflict:
             if conflict.key == key and _is_taken(call, stored, tried):
                 raise failures.already_exists(call.resource, key.name) from None
@@ -151,8 +151,17 @@ async def replace(
     if is_gone(call, new):
         event = await remove(plane, call, entry, old)
         return _written(call, old, _at(new, event), warnings, gone=True)
-    [event] = await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
+    [event] = await plane.commit(Put(entry.key, bytes_of(call, new), entry.mod_revision))
     return _written(call, old, _at(new, event), warnings)
+
+
+def bytes_of(call: Call, tree: Tree) -> bytes:
+    """Return what will be stored. Raises Failure (413): patches can make much of little."""
+    value = storage.to_bytes(tree)
+    if len(value) > storage.MOST_BYTES:
+        name = tree["metadata"].get("name", "")
+        raise failures.object_too_large(call.resource, name, len(value), storage.MOST_BYTES)
+    return value
 
 
 async def remove(plane: Plane, call: Call, entry: Entry, old: Tree) -> Event:

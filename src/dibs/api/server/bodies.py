@@ -10,10 +10,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from dibs.api import failures, patching
+from dibs.api import check, failures, patching
 from dibs.api.calls import Call, Tree
 from dibs.api.openapi import strict
 from dibs.api.patches.refused import Refused
@@ -68,7 +69,8 @@ async def options(request: web.BaseRequest, limits: Limits) -> Tree | None:
     data = await content(request, limits)
     if not data.strip():
         return None
-    return _object(_media(request), data, limits, "v1", "DeleteOptions").tree
+    tree = _object(_media(request), data, limits, "v1", "DeleteOptions").tree
+    return check.fitted("v1", "DeleteOptions", tree)
 
 
 async def a_patch(request: web.BaseRequest, limits: Limits) -> Patch:
@@ -127,6 +129,10 @@ def _yaml(data: bytes) -> tuple[Any, tuple[str, ...]]:
     except Unreadable as fault:
         where = f"line {fault.line}, column {fault.column}"
         raise failures.bad_request(f"the body is no YAML: {where}: {fault.message}") from None
+    try:
+        msgspec.json.encode(reading.tree)
+    except UnicodeEncodeError:
+        raise failures.bad_request("the body has halves of characters (\\ud800…)") from None
     repeats = tuple(f'duplicate field "{paths.plain(each.steps)}"' for each in reading.repeats)
     return reading.tree, repeats
 

@@ -22,7 +22,6 @@ from dibs.api import (
     patching,
     reads,
     reviews,
-    shape,
     watches,
     writes,
 )
@@ -186,22 +185,19 @@ class Handler:
 
     def _review(self, call: Call, tree: Tree) -> Tree:
         tree = convert.claimed(call.resource, call.version, tree)
-        fitting = shape.fit(check.record_of(call.resource, call.version), tree)
-        if fitting.faults:
-            raise failures.bad_request("; ".join(fitting.faults))
-        return reviews.answer(self.plane.gate, call, fitting.tree)
+        tree = check.fitted(call.resource.api_version(call.version), call.resource.kind, tree)
+        return reviews.answer(self.plane.gate, call, tree)
 
     async def _door(self, request: Request) -> Done:
         call, plane = request.call, self.plane
-        body = (await self._body(request)).tree
+        body = check.fitted(*bodies.kind_of(call), (await self._body(request)).tree)
         options = queries.writing(request.query, _agent(request))
         match call.subresource:
             case "binding":
                 answer = await doors.bind(plane, call, body, options)
             case "eviction":
-                given = body.get("deleteOptions")
-                inner = given if isinstance(given, dict) else None
-                answer = await doors.evict(plane, call, queries.deleting(request.query, inner))
+                deleting = queries.deleting(request.query, body.get("deleteOptions"))
+                answer = await doors.evict(plane, call, deleting)
             case _:
                 answer = doors.token(plane, call, body)
         return Done(answers.of_tree(answer, 201, request.wish))
