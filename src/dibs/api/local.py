@@ -34,10 +34,10 @@ _WAIT_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """`manager` is the field manager of what is written."""
+    """What is written so belongs to no field manager: nobody applies what the loops write, and
+    to keep account of it takes longer than to write it."""
 
     plane: Plane
-    manager: str = "dibs"
     caller: Caller = LOOPS
 
     async def watch(self, kind: Kind) -> AsyncIterator[Change | Synced]:
@@ -115,7 +115,7 @@ class Local:
     @property
     def _options(self) -> WriteOptions:
         # A controller writes what it read: a field it doesn't know is not its slip.
-        return WriteOptions(field_validation="Ignore", manager=self.manager)
+        return WriteOptions(field_validation="Ignore")
 
     def _call(self, verb: str, ref: Ref, door: str = "") -> Call:
         resource = _resource(ref.kind)
