@@ -2,5 +2,6 @@
 
 `builders` writes objects; `worlds` and `strategies` generate small clusters, `anything` objects
 with every field set; `oracle` decides by brute force what `engine` asks of the real allocator;
-`agree` compares answers of the conformance protocol. See docs/testing.md.
+`agree` compares answers of the conformance protocol; on a `disk` calls of SQLite fail, and
+`writers` write into a store until they are killed. See docs/testing.md.
 """
