@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import http.client
 import json
@@ -13,7 +14,12 @@ from dataclasses import replace
 
 import pytest
 
+from dibs.api.calls import Caller
+from dibs.api.gate import Credentials, Open, Record
+from dibs.api.server import serving
 from dibs.api.server.limits import Limits
+from dibs.store.records import Event, Write
+from dibs.store.store import Store
 from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
 
@@ -164,3 +170,81 @@ def test_who_does_not_read_is_dropped() -> None:
                 break
             time.sleep(0.05)
         assert not load.watches.total()
+
+
+class Noting(Open):
+    """Remembers what it is asked to note."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def who(self, credentials: Credentials) -> Caller | None:
+        return None if credentials.authorization == "Bearer wrong" else super().who(credentials)
+
+    def note(self, record: Record) -> None:
+        self.records.append(record)
+
+
+class Slow:
+    """A store on a slow disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def commit(self, *writes: Write) -> tuple[Event, ...]:
+        await asyncio.sleep(0.02)
+        return await self._store.commit(*writes)
+
+
+def test_what_was_begun_is_noted_though_the_client_is_gone() -> None:
+    async def play() -> None:
+        gate = Noting()
+        async with apiserver.in_memory(gate=gate) as plane:
+            slow = replace(plane, store=Slow(plane.store))  # type: ignore[arg-type]
+            async with serving.listening(slow) as server:
+                _, writer = await asyncio.open_connection(server.host, server.port)
+                body = b'{"metadata": {"name": "c"}}'
+                head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(head.encode() + body)
+                await asyncio.sleep(0.01)
+                writer.transport.abort()
+                await asyncio.sleep(0.04)
+        [made] = gate.records
+        assert (made.code, made.asked.verb) == (201, "create")
+        assert made.after
+
+    asyncio.run(play())
+
+
+def test_who_is_nobody_is_noted_too() -> None:
+    gate = Noting()
+    with apiserver.running(gate=gate) as server:
+        assert ask(server, "GET", MAPS, Authorization="Bearer wrong") == (401, "Unauthorized")
+        assert ask(server, "GET", f"{MAPS}/none")[0] == 404
+        ask(server, "PUT", f"{MAPS}/none", b"{}")
+    noted = [(each.code, each.asked.verb, each.asked.resource) for each in gate.records]
+    assert noted == [(401, "get", ""), (404, "get", "configmaps"), (404, "update", "configmaps")]
+
+
+def test_large_answers_are_packed(server: Running) -> None:
+    for index in range(10):
+        body = {"metadata": {"name": f"large{index}"}, "data": {"a": "x" * 19_000}}
+        assert ask(server, "POST", MAPS, json.dumps(body).encode())[0] == 201
+    with closing(http.client.HTTPConnection(*place(server), timeout=10)) as connection:
+        connection.request("GET", MAPS, headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        packed = answer.read()
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert len(packed) < 10_000
+    assert len(json.loads(gzip.decompress(packed))["items"]) == 10
+
+
+def test_a_head_alone_has_no_body(server: Running) -> None:
+    with closing(http.client.HTTPConnection(*place(server), timeout=10)) as connection:
+        connection.request("HEAD", "/version")
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b"")
+        assert answer.headers["Server"] == "dibs"

@@ -26,6 +26,7 @@ from dibs.store.records import Entry
 _WORTH_ZIPPING, _WORTH_A_THREAD = 128 * 1024, 512 * 1024
 _GZIP = 31
 _MOST_WARNINGS = 20
+SERVER = ("Server", "dibs")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -120,7 +121,7 @@ def _finished(body: bytes, code: int, wish: Wish) -> Answer:
 
 def headers(answer: Answer) -> list[tuple[str, str]]:
     """Return the headers but for those of length and encoding."""
-    found = [("Content-Type", answer.type), ("Cache-Control", "no-cache, private")]
+    found = [("Content-Type", answer.type), ("Cache-Control", "no-cache, private"), SERVER]
     found += answer.headers.items()
     for text in answer.warnings[:_MOST_WARNINGS]:
         found.append(("Warning", f'299 - "{_quoted(text)}"'))

@@ -5,11 +5,13 @@ The only place where a bug becomes a 500, and where what was done goes to the au
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aiohttp import web
 
@@ -35,6 +37,8 @@ from dibs.api.server.limits import Limits, Load
 from dibs.api.server.published import Published
 from dibs.api.server.routes import Document
 
+_LONGEST_NOTED = 500
+_READS = ("get", "list")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -65,6 +69,8 @@ class Handler:
         self.bounds = bounds
         self.load = Load(bounds)
         self.published = published
+        # Writes that go on without their clients.
+        self._begun: set[asyncio.Task[Done]] = set()
 
     async def __call__(self, http: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -101,14 +107,35 @@ class Handler:
         if what.verb == "watch":
             return await self._watch(request)
         with self.load.request():
-            try:
-                done = await _VERBS[what.verb](self, request)
-            except Failure as failure:
-                self._note(http, caller, asked, failure.code, peer)
-                raise
-            for written in done.written or (None,):
-                self._note(http, caller, asked, done.answer.code, peer, written)
+            if what.verb in _READS:
+                done = await self._noted(request, asked)
+            else:
+                done = await self._in_any_case(self._noted(request, asked))
             return await self._reply(http, done.answer)
+
+    async def _noted(self, request: Request, asked: Asked) -> Done:
+        caller = request.call.caller
+        try:
+            done = await _VERBS[request.call.verb](self, request)
+        except Failure as failure:
+            self._note(request.http, caller, asked, failure.code, request.peer)
+            raise
+        for written in done.written or (None,):
+            self._note(request.http, caller, asked, done.answer.code, request.peer, written)
+        return done
+
+    async def _in_any_case(self, work: Coroutine[Any, Any, Done]) -> Done:
+        """What was begun is done and noted, though the client may be gone: nobody writes unseen."""
+        task = asyncio.create_task(work)
+        self._begun.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Done]) -> None:
+        self._begun.discard(task)
+        if not task.cancelled():
+            # Asked for, so that nobody complains of it when there is no client to tell.
+            task.exception()
 
     def _caller(self, http: web.BaseRequest) -> tuple[Caller, str]:
         """Raises Failure (401)."""
@@ -119,6 +146,8 @@ class Handler:
         shown = Credentials(http.headers.get("Authorization", ""), certificate, peer)
         caller = self.plane.gate.who(shown)
         if caller is None:
+            asked = Asked(http.method.lower(), path=http.rel_url.raw_path[:_LONGEST_NOTED])
+            self._note(http, Caller(), asked, 401, peer)
             raise failures.unauthorized()
         return caller, peer
 
@@ -244,7 +273,7 @@ class Handler:
         return Done(answer, (written,))
 
 
-_VERBS: dict[str, Callable[[Handler, Request], Awaitable[Done]]] = {
+_VERBS: dict[str, Callable[[Handler, Request], Coroutine[Any, Any, Done]]] = {
     "get": Handler.get,
     "list": Handler.list,
     "create": Handler.create,

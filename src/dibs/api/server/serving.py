@@ -9,12 +9,17 @@ away at once; whoever sends no request within the idle time is, too.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import logging
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+if sys.platform != "win32":
+    import resource
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
@@ -30,6 +35,9 @@ _BACKLOG = 1024
 _SILENT = logging.getLogger("dibs.api.http")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
+# Files of the store, of drivers, of Python.
+_OTHER_FILES = 128
+_FEWEST, _WINDOWS_SOCKETS = 32, 500
 # How long running requests get when the server ends.
 _GRACE_S = 2.0
 
@@ -60,7 +68,7 @@ class _Connection(RequestHandler):
 class _Server(web.Server):
     def __init__(self, handler: Handler, bounds: Limits) -> None:
         super().__init__(handler, handler_cancellation=True)
-        self.most = bounds.connections
+        self.most = min(bounds.connections, _sockets())
         self._bounds = bounds
 
     def __call__(self) -> RequestHandler:
@@ -116,6 +124,20 @@ async def listening(
         handler.published.is_ready = False
         socket.close()
         await server.shutdown(_GRACE_S)
+
+
+def _sockets() -> int:
+    """How many connections this process may have, after asking for as many as it can get."""
+    if sys.platform == "win32":
+        return _WINDOWS_SOCKETS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    if soft == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return max(_FEWEST, soft - _OTHER_FILES)
 
 
 def _is_loopback(host: str) -> bool:

@@ -35,7 +35,8 @@ async def send(
     request: web.BaseRequest, plane: Plane, call: Call, started: Started, wish: Wish, load: Load
 ) -> web.StreamResponse:
     """Write changes until the watch is over. Raises TimeoutError when nobody takes them."""
-    response = web.StreamResponse(headers={"Content-Type": wish.accepted.type})
+    head = [("Content-Type", wish.accepted.type), ("Cache-Control", "no-cache"), answers.SERVER]
+    response = web.StreamResponse(headers=dict(head))
     response.enable_chunked_encoding()
     await response.prepare(request)
     lines = Lines(plane, call, wish)
