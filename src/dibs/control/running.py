@@ -22,6 +22,7 @@ from dibs.control.making import Making
 from dibs.control.mirror import Mirror
 from dibs.control.namespaces import Namespaces
 from dibs.control.nodeless import Nodeless
+from dibs.control.poolstatus import PoolStatusRequests
 from dibs.control.releasing import Releasing
 from dibs.control.scheduling import Scheduling
 from dibs.control.tending import Tending
@@ -90,6 +91,7 @@ async def loops(
         Tending(Releasing(cluster, mirror, world.is_in_flight)),
         Tending(Evicting(cluster, mirror, world, clocks.now)),
         Tending(RuleStatus(cluster, mirror, clocks.now)),
+        Tending(PoolStatusRequests(cluster, mirror, world, clocks.now)),
         *((Tending(Nodeless(cluster, mirror)),) if plane is not None else ()),
     )
     inside = _embedded(plane) if plane is not None else ()

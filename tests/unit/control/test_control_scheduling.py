@@ -328,3 +328,27 @@ def test_other_effects_evict_nobody() -> None:
         assert status["conditions"][0]["reason"] == "OtherEffect"
 
     story(told)
+
+
+def test_a_request_for_the_status_of_pools_is_answered() -> None:
+    async def told(plane: Driven) -> None:
+        await on_device(plane)
+        await plane.create(
+            {
+                "apiVersion": "resource.k8s.io/v1alpha3",
+                "kind": "ResourcePoolStatusRequest",
+                "metadata": {"name": "how-much"},
+                "spec": {"driver": DRIVER},
+            }
+        )
+        await plane.settled()
+        status = (await plane.tree("resourcepoolstatusrequests", "how-much", ""))["status"]
+        assert status["poolCount"] == 2
+        counts = [
+            (each["poolName"], each["nodeName"], each["totalDevices"], each["availableDevices"])
+            for each in status["pools"]
+        ]
+        assert counts == [("a", "a", 1, 0), ("b", "b", 1, 1)]
+        assert status["conditions"][0]["type"] == "Complete"
+
+    story(told)
