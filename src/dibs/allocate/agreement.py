@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from dibs.allocate import matching, places
-from dibs.allocate.draft import Draft
+from dibs.allocate.constraints import NO_VALUES
+from dibs.allocate.draft import Draft, Values
 from dibs.allocate.places import Places
 from dibs.allocate.problem import Problem
 from dibs.allocate.wants import Choice, Demand
@@ -20,6 +21,8 @@ from dibs.request.asks import Ask, Constraint
 
 # Of constraints that would have to be supposed in more ways than this, nothing is said.
 MOST_SUPPOSED = 256
+# Of more lists of values than this it isn't looked how many have no value in common.
+MOST_PACKED = 64
 
 Value = tuple[str, object]
 Holders = Mapping[Value, Places]
@@ -36,6 +39,8 @@ class Rule:
     constraint: Constraint
     concerned: frozenset[Ask]
     holders: Holders
+    # Whether no device has more than one value.
+    is_plain: bool = True
 
     def wanted(self, choices: Iterable[Choice]) -> int:
         """How many devices come under it at least."""
@@ -127,7 +132,41 @@ def _differ(rule: Rule, choices: Sequence[Choice], draft: Draft, problem: Proble
         for bits, _ in wants:
             union |= bits
         return len(wants) < len(bound) or union.bit_count() >= wanted
-    return matching.fits(wants, (-1,))
+    if not matching.fits(wants):
+        return False
+    return rule.is_plain or _are_apart(rule, bound, wanted, seen or NO_VALUES, problem)
+
+
+def _are_apart(
+    rule: Rule, choices: Sequence[Choice], wanted: int, seen: Values, problem: Problem
+) -> bool:
+    """Whether so many devices have no value in common, each with several of them (KEP-5491)."""
+    sets = {
+        values
+        for choice in choices
+        for demand in choice.demands
+        for place in places.each(demand.places)
+        if (
+            values := problem.scene.values(
+                demand.ask, problem.candidates[place], rule.constraint.attribute
+            )
+        )
+        and values.isdisjoint(seen)
+    }
+    # Whoever has a value less in its place is in nobody's way for it.
+    smallest = [each for each in sets if not any(other < each for other in sets)]
+    tries = iter(range(MOST_SUPPOSED))
+
+    def pack(rest: Sequence[Values], wanted: int) -> bool:
+        if wanted <= 0 or next(tries, None) is None:
+            return True
+        while len(rest) >= wanted:
+            first, *rest = rest
+            if pack([each for each in rest if each.isdisjoint(first)], wanted - 1):
+                return True
+        return False
+
+    return len(smallest) > MOST_PACKED or pack(sorted(smallest, key=len), wanted)
 
 
 def _values(rule: Rule, choice: Choice, problem: Problem) -> Iterator[Value]:

@@ -259,7 +259,7 @@ class Survey:
             if not any(each.ask.is_admin or each.places & self.shareable for each in choice.demands)
         ]
         return (
-            matching.fits(sole, (-1,))
+            matching.fits(sole)
             and not self._is_crowded(sole)
             and all(room.has_for(choices, draft) for room in self.rooms)
         )
@@ -368,12 +368,15 @@ def _rule(
         expression = ask.derived.get(constraint.attribute)
         readers.setdefault(expression, ask)
         wanted[expression] |= good[ask]
+    is_plain = True
     for expression, ask in readers.items():
         for place in places.each(wanted[expression]):
             candidate = problem.candidates[place]
-            for value in problem.scene.values(ask, candidate, constraint.attribute) or ():
+            values = problem.scene.values(ask, candidate, constraint.attribute) or ()
+            is_plain = is_plain and len(values) < 2
+            for value in values:
                 holders[value] |= 1 << place
-    rule = Rule(number, constraint, concerned, holders)
+    rule = Rule(number, constraint, concerned, holders, is_plain)
     if constraint.kind == "distinct":
         return rule
     choices = [
@@ -382,4 +385,4 @@ def _rule(
         if any(ask in concerned for ask in slot.request.alternatives)
     ]
     useful = {value: at for value, at in holders.items() if rule.within(choices, at) is not None}
-    return Rule(number, constraint, concerned, useful)
+    return Rule(number, constraint, concerned, useful, is_plain)

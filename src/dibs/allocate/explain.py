@@ -154,13 +154,16 @@ def _conflict(problem: Problem) -> Sequence[Slot]:
     if len(slots) > MOST_COMPARED:
         return slots
     needed: set[Hashable] = set()
+    patience = search.PATIENCE[0]
     for slot in problem.slots:
         want = tuple([_want(problem, ask) for ask in slot.request.alternatives])
         rest = tuple(each for each in slots if each is not slot)
         # What can't be left out of many can't be left out of fewer.
         if len(rest) < 2 or want in needed:
             continue
-        if search.is_impossible(problem.only(rest), search.PATIENCE[0]):
+        found = search.tried(problem.only(rest), patience)
+        patience -= min(found.steps, patience)
+        if found.draft is None and not found.is_cut:
             slots = rest
         else:
             needed.add(want)

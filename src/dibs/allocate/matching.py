@@ -14,16 +14,18 @@ from dibs.allocate.places import Places
 
 # Some places, and how many are wanted of them.
 Want = tuple[Places, int]
+# Places that serve one want each, and how many such layers there are: see `fits`.
+Layers = Sequence[tuple[Places, int]]
+
+ONCE: Layers = ((-1, 1),)
 
 
-def fits(wants: Sequence[Want], layers: Sequence[Places]) -> bool:
+def fits(wants: Sequence[Want], layers: Layers = ONCE) -> bool:
     """Whether all wants can be met together.
 
     A place serves as many wants as there are layers that contain it; each want may use a place
     more than once, so the answer is a necessary condition where a place serves several.
     """
-    if len(wants) < 2:
-        return all(_room(places, layers) >= wanted for places, wanted in wants)
     union, wanted_of_all, is_apart = 0, 0, True
     for places, wanted in wants:
         is_apart = is_apart and not places & union
@@ -38,16 +40,16 @@ def fits(wants: Sequence[Want], layers: Sequence[Places]) -> bool:
     return _Transport(wants, union, layers).is_possible()
 
 
-def _room(places: Places, layers: Sequence[Places]) -> int:
-    if len(layers) == 1:
-        return (places & layers[0]).bit_count()
-    return sum((places & layer).bit_count() for layer in layers)
+def _room(places: Places, layers: Layers) -> int:
+    if layers is ONCE:
+        return places.bit_count()
+    return sum([(places & layer).bit_count() * times for layer, times in layers])
 
 
 class _Transport:
     """`left` of each lot, `users` the wants that may use it, `flow` what each want has of it."""
 
-    def __init__(self, wants: Sequence[Want], union: Places, layers: Sequence[Places]) -> None:
+    def __init__(self, wants: Sequence[Want], union: Places, layers: Layers) -> None:
         self.wanted = [wanted for _, wanted in wants]
         lots: list[tuple[Places, int]] = [(union, 0)]
         for number, (places, _) in enumerate(wants):

@@ -8,8 +8,9 @@ Amounts are billionths as integers; what is finer or larger than can be written 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from dibs.allocate import matching, places
 from dibs.allocate.draft import Draft
@@ -23,52 +24,61 @@ from dibs.request.asks import Ask
 class Room:
     """One capacity: what is left of it at each place, and the least that each ask wants of it.
 
-    Asks that may have other devices than shared ones, or none of this capacity, aren't there.
+    `least` is counted over the shared devices that an ask may have. Asks that may have others too
+    are not in `bound`: they might take nothing of any capacity.
     """
 
     problem: Problem
     name: str
     left: Mapping[int, int]
     least: Mapping[Ask, int]
+    bound: frozenset[Ask]
     # How many shares one device gives at most, as far as it matters.
     most: int
     _layers: dict[int, Sequence[Places]] = field(default_factory=dict)
 
     def has_for(self, choices: Sequence[Choice], draft: Draft) -> bool:
         """Whether there is room for all that is still wanted of this capacity."""
-        wants: list[tuple[int, Choice]] = []
+        wants: list[tuple[int, Places, int]] = []
+        sizes = set()
         needed, union = 0, 0
         for choice in choices:
             amounts = [self.least.get(each.ask, 0) for each in choice.demands]
-            if all(amounts):
-                wants.append((min(amounts), choice))
+            if not (size := min(amounts)):
+                continue
+            at = choice.places
+            wants.append((size, at, choice.least))
+            if size < ANY:
+                sizes.add(size)
+            if all(each.ask in self.bound for each in choice.demands):
                 sums = [a * d.wanted for a, d in zip(amounts, choice.demands, strict=True)]
                 needed += min(sums) * choice.times
-                union |= choice.places
-        if not wants:
+                union |= at
+        if not sizes:
             return True
         used = self._used(draft)
-        left = sum(self.left[place] for place in places.each(union))
-        left -= sum(amount for place, amount in used.items() if union >> place & 1)
-        return needed <= left and all(
+        if needed:
+            left = sum([self.left[place] for place in places.each(union)])
+            left -= sum([amount for place, amount in used.items() if union >> place & 1])
+            if needed > left:
+                return False
+        return all(
             matching.fits(
-                [(choice.places, choice.least) for least, choice in wants if least >= size],
-                self._stacked(size, used),
+                [(at, least) for own, at, least in wants if own >= size], self._stacked(size, used)
             )
-            for size in {least for least, _ in wants}
+            for size in sizes
         )
 
     def _used(self, draft: Draft) -> Mapping[int, int]:
         """What the draft has taken of it, by place."""
         used = {}
-        for place in {pick.place for pick in draft.picks if pick.share is not None}:
-            use = draft.uses[self.problem.candidates[place].id]
-            amount = use.consumed.get(self.name)
-            if place in self.left and amount is not None:
-                used[place] = amount.exact_nano() or 0
+        for pick in draft.picks:
+            if pick.share is not None and pick.place not in used and pick.place in self.left:
+                amount = draft.uses[pick.candidate.id].consumed.get(self.name)
+                used[pick.place] = 0 if amount is None else amount.exact_nano() or 0
         return used
 
-    def _stacked(self, size: int, used: Mapping[int, int]) -> Sequence[Places]:
+    def _stacked(self, size: int, used: Mapping[int, int]) -> matching.Layers:
         """The places that can give a share of that size once, twice, …"""
         layers = self._layers.get(size)
         if layers is None:
@@ -77,13 +87,17 @@ class Room:
                 for number in range(min(self.most, left // size)):
                     stacked[number] |= 1 << place
             layers = self._layers[size] = [layer for layer in stacked if layer]
-        if not used:
-            return layers
         stacked = list(layers)
         for place, amount in used.items():
             for number in range(max(0, (self.left[place] - amount) // size), len(stacked)):
                 stacked[number] &= ~(1 << place)
-        return stacked
+        # What isn't shared serves one.
+        sole = ~places.of(self.left)
+        return [(sole, 1), *((layer, len(list(same))) for layer, same in groupby(stacked) if layer)]
+
+
+# Wanted of a capacity by who has no shared device to have it from: no bound to what it may be.
+ANY = 10**90
 
 
 def of(problem: Problem, good: Mapping[Ask, Places], shareable: Places) -> Sequence[Room]:
@@ -111,16 +125,27 @@ def _room(
             return None
         left[place] = max(nano, 0)
     least: dict[Ask, int] = {}
+    bound = []
+    known: dict[Hashable, int | None] = {}
     for ask in problem.asks:
-        if ask.is_admin or good[ask] & ~shareable:
+        if ask.is_admin:
             continue
-        amounts = list(_wanted(problem, ask, good[ask], name))
-        if None in amounts:
+        at = good[ask] & shareable
+        key = at, frozenset(ask.capacity.items())
+        if key not in known:
+            amounts = list(_wanted(problem, ask, at, name))
+            sizes = [each for each in amounts if each is not None]
+            known[key] = min(sizes, default=ANY) if len(sizes) == len(amounts) else None
+        amount = known[key]
+        if amount is None:
             return None
-        amount = min((each for each in amounts if each is not None), default=0)
         if amount > 0:
             least[ask] = amount
-    return Room(problem, name, left, least, most) if least else None
+            if at == good[ask]:
+                bound.append(ask)
+    if all(amount == ANY for amount in least.values()):
+        return None
+    return Room(problem, name, left, least, frozenset(bound), most)
 
 
 def _wanted(problem: Problem, ask: Ask, good: Places, name: str) -> Iterator[int | None]:

@@ -67,16 +67,21 @@ def first_full(problem: Problem, budget: int) -> Found:
 
 def is_impossible(problem: Problem, budget: int) -> bool:
     """Whether at most `budget` steps show that it can't be; what is fatal or undecided is not."""
+    found = tried(problem, budget)
+    return found.draft is None and not found.is_cut
+
+
+def tried(problem: Problem, budget: int) -> Found:
+    """What at most `budget` steps show; cut off at once where something may be fatal."""
     if bounds.might_be_fatal(problem):
-        return False
+        return Found(None, 0, is_cut=True)
     good = bounds.good_places(problem)
     if bounds.is_short(problem, good):
-        return True
+        return Found(None, 0)
     survey = Survey.of(problem, good)
     if survey.is_hopeless(Draft()):
-        return True
-    found = explore(problem, survey, budget)
-    return found.draft is None and not found.is_cut
+        return Found(None, 0)
+    return explore(problem, survey, budget)
 
 
 def _parts(problem: Problem) -> Iterator[Problem]:
