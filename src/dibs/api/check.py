@@ -129,7 +129,9 @@ def _faults(call: Call, tree: Tree, old: Tree | None, context: Context) -> Itera
     else:
         yield from _modelled(call, tree, old, context)
     if call.resource.group != RESOURCE:
-        yield from shape.missing(_stored_record(call.resource), tree)
+        # A status is reported in parts, by agents that know no more yet.
+        wanted = {name: value for name, value in tree.items() if name != "status"}
+        yield from shape.missing(_stored_record(call.resource), wanted)
         yield from core_rules.faults(call.resource, tree, old)
 
 
