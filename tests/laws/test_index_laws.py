@@ -51,6 +51,9 @@ class Now:
     ledger: Ledger
     index: Index
 
+    def __repr__(self) -> str:
+        return f"Now({', '.join(self.nodes)}; {', '.join(self.slices)}; {', '.join(self.held)})"
+
     @classmethod
     def of(cls, world: World, nodes: Iterable[Node], slices: Iterable[ResourceSlice]) -> Now:
         named = {each.metadata.name: each for each in nodes}
@@ -180,11 +183,11 @@ def seen(index: Index) -> Hashable:
     reached = set()
     for tray in (tray for trays in layout.trays.values() for tray in trays):
         for name in layout.roster.named(tray.nodes):
-            for place, candidate in enumerate(tray.candidates):
-                spot = name, candidate.id, tray.spots[place]
+            for place, candidate in enumerate(tray.load.candidates):
+                spot = name, candidate.id, tray.load.spots[place]
                 reached.add(spot)
                 if tray.slot is None:
-                    is_open = standing.wide[tray] >> place & 1
+                    is_open = standing.wide[tray.load] >> place & 1
                 else:
                     is_open = standing.open[tray.slot + place] >> layout.roster.number[name] & 1
                 if is_open:
@@ -192,7 +195,7 @@ def seen(index: Index) -> Hashable:
     dealt = {tray for trays in layout.slotted for tray in trays} | set(layout.wide)
     assert dealt == {tray for trays in layout.trays.values() for tray in trays}
     return (
-        layout.roster.names,
+        layout.roster.ordered,
         frozenset(reached),
         frozenset(opened),
         counts(standing.idle, layout),
@@ -202,7 +205,8 @@ def seen(index: Index) -> Hashable:
 
 
 def counts(planes: bits.Planes, layout: Layout) -> tuple[int, ...]:
-    return tuple(bits.at(planes, number) for number in range(len(layout.roster.names)))
+    numbers = bits.numbers(layout.roster.all)
+    return tuple(bits.at(planes, number) for number in numbers)
 
 
 def good(index: Index, world: World, answers: Answers) -> Hashable:
@@ -210,7 +214,7 @@ def good(index: Index, world: World, answers: Answers) -> Hashable:
     found = set()
     for ask in asked(world):
         demand = wants.demand(ask, world.features)
-        for number, name in enumerate(index.roster.names):
+        for name, number in index.roster.number.items():
             if not index.layout.broken >> number & 1:
                 found.add((name, ask.claim, ask.name, places.of(index, number, demand)))
     return frozenset(found)
@@ -287,7 +291,7 @@ def in_order(index: Index, order: str) -> list[Node]:
         count = sum(held(each.id).is_free for pool in pools for each in pool.candidates)
         return count if order == "packed" else 0, node.metadata.name
 
-    return sorted(index.roster.nodes, key=free)
+    return sorted((index.roster.nodes[n] for n in bits.numbers(index.roster.all)), key=free)
 
 
 @given(WORLDS, st.booleans())

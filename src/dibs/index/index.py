@@ -85,9 +85,17 @@ class Index:
 
     def with_nodes(self, changed: Mapping[str, Node | None]) -> Index:
         """With these nodes new or in place of the old ones; without those that are None."""
-        layout = self.layout.with_roster(self.roster.with_nodes(changed))
-        standing = self.standing.with_layout(self.layout, layout, self.ledger, None)
-        return replace(self, layout=layout, standing=standing, noes={})
+        roster = self.roster.with_nodes(changed)
+        if roster.numbering is not self.roster.numbering:
+            layout = Layout.of(roster, self.supply)
+            standing = Standing.of(layout, self.ledger)
+            return replace(self, layout=layout, standing=standing, noes={})
+        pools = self.layout.seen_by(roster, changed)
+        layout = self.layout.with_roster(roster, pools)
+        standing = self.standing.with_layout(self.layout, layout, self.ledger, pools)
+        nodes = bits.union(each.only(name) for each in (self.roster, roster) for name in changed)
+        noes = _without(self.noes, nodes)
+        return replace(self, layout=layout, standing=standing, noes=noes)
 
     def with_noes(self, key: bytes, nodes: Set) -> Index:
         """Remembering that these nodes refused the want of this key."""

@@ -29,33 +29,36 @@ SLOTS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tray:
+class Load:
     """Devices of one pool, as some nodes see it, which the same nodes can reach.
 
-    `nodes` reach them, `viewers` see the pool. `slot` is that of the first device, None where a
-    device is a bit. `spots` are their places in the pool; `at` finds a device by its name.
-    Devices are entangled when what one draws may keep others from being had; a tray skips when
-    not every node can do without the operations that its slices leave out (KEP-5945).
+    `spots` are their places in the pool; `at` finds a device by its name. Devices are entangled
+    when what one draws may keep others from being had; a load skips when not every node can do
+    without the operations that its slices leave out (KEP-5945).
     """
 
     pool: Pool
-    nodes: Set
-    viewers: Set
     candidates: tuple[Candidate, ...]
     spots: Sequence[int]
     at: Mapping[str, int]
     is_entangled: bool
     skips: bool
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tray:
+    """A load and its nodes: `nodes` reach the devices, `viewers` see the pool.
+
+    `slot` is that of the first device, None where a device is a bit.
+    """
+
+    load: Load
+    nodes: Set
+    viewers: Set
     slot: int | None = None
-
-    @property
-    def all(self) -> Set:
-        return (1 << len(self.candidates)) - 1
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for trays of which one can stand for the other."""
-        return self.pool, self.nodes, self.viewers, tuple(self.spots[:1]), self.slot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +66,8 @@ class Layout:
     """`trays` by pool; `slotted` has each node's trays with slots, `wide` all others.
 
     `slots` is at least the largest number of slots that a node has; `sizes` counts the devices
-    that each node sees. `unseen` has the nodes for which a pool's node selectors are malformed.
+    that each node sees. `unseen` has the nodes for which a pool's node selectors are malformed,
+    `reach` the nodes of each load without slots.
     """
 
     roster: Roster
@@ -74,15 +78,37 @@ class Layout:
     slots: int
     sizes: Planes
     unseen: Mapping[PoolId, Set]
+    reach: Mapping[Load, Set]
     _known: dict[int | str, Set] = field(default_factory=dict)
 
     @classmethod
     def of(cls, roster: Roster, supply: Supply) -> Layout:
-        bare = cls(roster, supply, {}, ((),) * len(roster.nodes), (), 0, (), {})
-        return bare.with_supply(supply, supply.by_pool)
+        bare = cls(roster, supply, {}, ((),) * len(roster.nodes), (), 0, (), {}, {})
+        return bare._with(roster, supply, supply.by_pool)
 
     def with_supply(self, supply: Supply, pools: Iterable[PoolId]) -> Layout:
         """After the slices of these pools, and no others, have changed."""
+        return self._with(self.roster, supply, pools)
+
+    def with_roster(self, roster: Roster, pools: Iterable[PoolId]) -> Layout:
+        """After nodes have changed, came or went, that see these pools, or did so."""
+        return self._with(roster, self.supply, pools)
+
+    def seen_by(self, roster: Roster, names: Iterable[str]) -> set[PoolId]:
+        """The pools of which these nodes saw something, or might on another roster."""
+        found: set[PoolId] = set(self.supply.for_all)
+        for name in names:
+            number = self.roster.number.get(name)
+            if number is not None:
+                found |= {tray.load.pool.id for tray in self.slotted[number]}
+                viewed = (tray for tray in self.wide if tray.viewers >> number & 1)
+                found |= {tray.load.pool.id for tray in viewed}
+                found |= {pool for pool, nodes in self.unseen.items() if nodes >> number & 1}
+            if name in roster.number:
+                found.update(self.supply.ids_for(roster.nodes[roster.number[name]]))
+        return found
+
+    def _with(self, roster: Roster, supply: Supply, pools: Iterable[PoolId]) -> Layout:
         trays = dict(self.trays)
         unseen = dict(self.unseen)
         gone: list[Tray] = []
@@ -91,25 +117,22 @@ class Layout:
             old = trays.pop(pool, ())
             unseen.pop(pool, None)
             stock = supply.by_pool.get(pool)
-            seen, broken = _views(self.roster, stock) if stock is not None else ([], bits.NONE)
+            seen, broken = _views(roster, stock) if stock is not None else ([], bits.NONE)
             if broken:
                 unseen[pool] = broken
-            new = tuple(tray for each in seen for tray in _trays(*each, self.roster))
+            loads = {(tray.load.pool, _first(tray.load.spots)): tray.load for tray in old}
+            new = tuple(tray for each in seen for tray in _trays(*each, roster, loads))
             if new:
                 trays[pool] = new
             gone += old
             fresh += new
-        size = len(self.roster.nodes)
+        size = len(roster.nodes)
         less, more = bits.tally(_sizes(gone), size), bits.tally(_sizes(fresh), size)
         sizes = bits.minus(bits.plus(self.sizes, more), less)
-        slotted, wide = self._dealt(trays, gone, fresh)
+        slotted, wide = self._dealt(size, trays, gone, fresh)
         slots = max([self.slots, *(_slots(slotted[number]) for number in _nodes_of(fresh))])
-        return Layout(self.roster, supply, trays, slotted, wide, slots, sizes, unseen)
-
-    def with_roster(self, roster: Roster) -> Layout:
-        """After nodes have changed, came or went. What stays the same stays the same tray."""
-        fresh = Layout.of(roster, self.supply)
-        return fresh if roster.names != self.roster.names else fresh._keeping(self)
+        reach = {tray.load: tray.nodes for tray in wide}
+        return Layout(roster, supply, trays, slotted, wide, slots, sizes, unseen, reach)
 
     @property
     def broken(self) -> Set:
@@ -161,32 +184,12 @@ class Layout:
             self._known["owners"] = bits.of(numbered, len(self.slotted))
         return self._known["owners"]
 
-    def _keeping(self, before: Layout) -> Layout:
-        """The same, with the trays of an earlier layout of the same nodes where nothing differs."""
-        known = {tray.key: tray for each in before.trays.values() for tray in each}
-
-        def kept(trays: Iterable[Tray]) -> tuple[Tray, ...]:
-            return tuple(known.get(tray.key, tray) for tray in trays)
-
-        both = zip(before.roster.nodes, self.roster.nodes, strict=True)
-        differ = [_can_differ(was, node) for was, node in both]
-        slotted = tuple(
-            now if differs or not _are_same(then, now) else then
-            for then, now, differs in zip(before.slotted, self.slotted, differ, strict=True)
-        )
-        wide = kept(self.wide)
-        trays: dict[PoolId, list[Tray]] = {pool: [] for pool in self.trays}
-        for tray in (*chain.from_iterable(slotted), *wide):
-            trays[tray.pool.id].append(tray)
-        return replace(
-            self,
-            trays={pool: tuple(listed) for pool, listed in trays.items()},
-            slotted=slotted,
-            wide=wide,
-        )
-
     def _dealt(
-        self, trays: dict[PoolId, tuple[Tray, ...]], gone: Sequence[Tray], fresh: Sequence[Tray]
+        self,
+        size: int,
+        trays: dict[PoolId, tuple[Tray, ...]],
+        gone: Sequence[Tray],
+        fresh: Sequence[Tray],
     ) -> tuple[tuple[tuple[Tray, ...], ...], tuple[Tray, ...]]:
         """The trays with slots and those without; slots are dealt anew only on nodes whose own
         trays have changed. `trays` is brought in line."""
@@ -206,28 +209,20 @@ class Layout:
                 own[bits.first(tray.nodes)].append(tray)
             else:
                 kept.append(tray)
-        slotted = list(self.slotted)
+        # One more for each number that has no node yet.
+        slotted = [*self.slotted, *([()] * (size - len(self.slotted)))]
         for number, more in own.items():
             dealt = _with_slots([*(tray for tray in slotted[number] if tray not in left), *more])
             slotted[number] = tuple(tray for tray in dealt if tray.slot is not None)
             wide += (tray for tray in dealt if tray.slot is None)
             for tray in dealt:
-                trays[tray.pool.id] = _in_place(trays[tray.pool.id], tray)
+                trays[tray.load.pool.id] = _in_place(trays[tray.load.pool.id], tray)
         return tuple(slotted), (*kept, *wide)
-
-
-def _are_same(then: tuple[Tray, ...], now: tuple[Tray, ...]) -> bool:
-    return [tray.key for tray in then] == [tray.key for tray in now]
-
-
-def _can_differ(was: Node, node: Node) -> bool:
-    """Whether the same devices may be had on the one, not on the other (KEP-5945)."""
-    return was.status.declared_features != node.status.declared_features
 
 
 def views_of(trays: Iterable[Tray]) -> Iterable[tuple[Pool, Set]]:
     """The views that trays are of, each once, with the nodes that see it."""
-    return {tray.pool: tray.viewers for tray in trays}.items()
+    return {tray.load.pool: tray.viewers for tray in trays}.items()
 
 
 def _sizes(trays: Iterable[Tray]) -> Iterator[tuple[int, Set]]:
@@ -258,26 +253,38 @@ def _views(roster: Roster, stock: Stock) -> tuple[list[tuple[Pool, Set]], Set]:
     return [(view, bits.of(members, size)) for view, members in found.items()], broken
 
 
-def _trays(pool: Pool, viewers: Set, roster: Roster) -> Iterator[Tray]:
-    """The devices of a view by who reaches them; a view without devices has one empty tray."""
-    if not any(each.slice.spec.per_device_node_selection for each in pool.candidates):
-        yield _tray(pool, viewers, viewers, range(len(pool.candidates)))
-        return
-    by_nodes: dict[Set, list[int]] = defaultdict(list)
-    for spot, candidate in enumerate(pool.candidates):
-        by_nodes[_reach(candidate, roster) & viewers].append(spot)
+# By view and first device.
+Loads = Mapping[tuple[Pool, int], Load]
+
+
+def _trays(pool: Pool, viewers: Set, roster: Roster, loads: Loads) -> Iterator[Tray]:
+    """The devices of a view by who reaches them; a view without devices has one empty tray.
+
+    Loads that were there before stay the same objects.
+    """
+    by_nodes: dict[Set, Sequence[int]] = {}
+    if any(each.slice.spec.per_device_node_selection for each in pool.candidates):
+        listed: dict[Set, list[int]] = defaultdict(list)
+        for spot, candidate in enumerate(pool.candidates):
+            listed[_reach(candidate, roster) & viewers].append(spot)
+        by_nodes.update((nodes, tuple(spots)) for nodes, spots in listed.items())
+    else:
+        by_nodes[viewers] = range(len(pool.candidates))
     for nodes, spots in by_nodes.items():
-        yield _tray(pool, nodes, viewers, tuple(spots))
+        known = loads.get((pool, _first(spots)))
+        if known is None or known.spots != spots:
+            known = _load(pool, spots)
+        yield Tray(known, nodes, viewers)
 
 
-def _tray(pool: Pool, nodes: Set, viewers: Set, spots: Sequence[int]) -> Tray:
+def _load(pool: Pool, spots: Sequence[int]) -> Load:
     candidates = pool.candidates
     if len(spots) != len(candidates):
         candidates = tuple(candidates[spot] for spot in spots)
     at = {candidate.id.device: place for place, candidate in enumerate(candidates)}
     is_entangled = any(each.draws or each.meters or each.groups for each in pool.candidates)
     skips = any(each.slice.spec.skip_node_operations for each in candidates)
-    return Tray(pool, nodes, viewers, candidates, spots, at, is_entangled, skips)
+    return Load(pool, candidates, spots, at, is_entangled, skips)
 
 
 def _reach(candidate: Candidate, roster: Roster) -> Set:
@@ -312,22 +319,28 @@ def _with_slots(trays: Iterable[Tray]) -> list[Tray]:
     dealt = []
     slot = 0
     for tray in sorted(trays, key=_pool_then_spot):
-        given = slot if slot + len(tray.candidates) <= SLOTS else None
+        given = slot if slot + len(tray.load) <= SLOTS else None
         dealt.append(tray if tray.slot == given else replace(tray, slot=given))
         if given is not None:
-            slot += len(tray.candidates)
+            slot += len(tray.load)
     return dealt
 
 
 def _pool_then_spot(tray: Tray) -> tuple[PoolId, int]:
-    return tray.pool.id, tray.spots[0] if tray.spots else 0
+    return tray.load.pool.id, _first(tray.load.spots)
+
+
+def _first(spots: Sequence[int]) -> int:
+    return spots[0] if spots else -1
 
 
 def _in_place(trays: tuple[Tray, ...], dealt: Tray) -> tuple[Tray, ...]:
     """With the tray that has its slot in place of the one that had none, or another."""
-    return tuple(dealt if each.spots is dealt.spots else each for each in trays)
+    return tuple(
+        dealt if each.load is dealt.load and each.nodes == dealt.nodes else each for each in trays
+    )
 
 
 def _slots(trays: Sequence[Tray]) -> int:
     last = trays[-1] if trays else None
-    return last.slot + len(last.candidates) if last is not None and last.slot is not None else 0
+    return last.slot + len(last.load) if last is not None and last.slot is not None else 0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dibs.index import bits, slotting
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Tray
+from dibs.index.layout import Layout, Load, Tray
 from dibs.index.looks import Look, Shareable, Test
 from dibs.index.wants import Want
 from dibs.model.objects import DeviceClass
@@ -34,14 +34,14 @@ MOST_JUDGED = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Good:
-    """Devices that pass: `slots` with their nodes, sparse, and `wide` with their trays.
+    """Devices that pass: `slots` with their nodes, sparse, and `wide` with their loads.
 
     On nodes in `fails` a test fails on some device.
     """
 
     layout: Layout
     slots: Mapping[int, Set]
-    wide: Mapping[Tray, Set]
+    wide: Mapping[Load, Set]
     fails: Set
 
 
@@ -51,7 +51,7 @@ class Group:
 
     candidate: Candidate
     slots: dict[int, Set] = field(default_factory=dict)
-    wide: dict[Tray, Set] = field(default_factory=dict)
+    wide: dict[Load, Set] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,12 +72,13 @@ class Judged:
     layout: Layout
     passed: Planes
     failed: Planes
-    wide: Mapping[Tray, tuple[Set, Set]]
+    wide: Mapping[Load, tuple[Set, Set]]
 
     def good(self) -> Good:
         fails = bits.union(self.failed)
-        fails |= bits.union(tray.nodes for tray, (_, failed) in self.wide.items() if failed)
-        wide = {tray: passed for tray, (passed, _) in self.wide.items()}
+        reach = self.layout.reach
+        fails |= bits.union(reach[load] for load, (_, failed) in self.wide.items() if failed)
+        wide = {load: passed for load, (passed, _) in self.wide.items()}
         return _good(self.layout, dict(enumerate(self.passed)), wide, fails)
 
 
@@ -146,16 +147,16 @@ def _all_of(layout: Layout, parts: Sequence[Good]) -> Good:
     for other in others:
         theirs, wider = other.slots, other.wide
         slots = {slot: nodes & theirs[slot] for slot, nodes in slots.items() if slot in theirs}
-        wide = {tray: places & wider[tray] for tray, places in wide.items() if tray in wider}
+        wide = {load: places & wider[load] for load, places in wide.items() if load in wider}
         fails |= other.fails
     return _good(layout, slots, wide, fails)
 
 
-def _good(layout: Layout, slots: Mapping[int, Set], wide: Mapping[Tray, Set], fails: Set) -> Good:
+def _good(layout: Layout, slots: Mapping[int, Set], wide: Mapping[Load, Set], fails: Set) -> Good:
     return Good(
         layout,
         {slot: nodes for slot, nodes in slots.items() if nodes},
-        {tray: places for tray, places in wide.items() if places},
+        {load: places for load, places in wide.items() if places},
         fails,
     )
 
@@ -165,18 +166,18 @@ def _good(layout: Layout, slots: Mapping[int, Set], wide: Mapping[Tray, Set], fa
 
 def _by_group(layout: Layout, test: Test, groups: Mapping[Hashable, Group]) -> Good:
     slots: dict[int, Set] = {}
-    wide: dict[Tray, Set] = {}
+    wide: dict[Load, Set] = {}
     fails = bits.NONE
     for group in groups.values():
         passes = test.passes(group.candidate)
         if passes is None:
             fails |= bits.union(group.slots.values())
-            fails |= bits.union(tray.nodes for tray in group.wide)
+            fails |= bits.union(layout.reach[load] for load in group.wide)
         if passes:
             for slot, nodes in group.slots.items():
                 slots[slot] = slots.get(slot, bits.NONE) | nodes
-            for tray, places in group.wide.items():
-                wide[tray] = wide.get(tray, bits.NONE) | places
+            for load, places in group.wide.items():
+                wide[load] = wide.get(load, bits.NONE) | places
     return _good(layout, slots, wide, fails)
 
 
@@ -190,13 +191,12 @@ def _grouped(layout: Layout, look: Look, known: Grouping | None) -> Grouping:
         return Grouping(layout, None)
     if known is None or known.groups is None or numbers is None:
         return Grouping(layout, _entered({}, layout, range(len(layout.slotted)), look))
-    kept = ~bits.of(numbers, len(layout.slotted))
-    trays = set(layout.wide)
+    kept = ~bits.of(numbers, max(len(known.layout.slotted), len(layout.slotted)))
     groups = {
         seen: Group(
             group.candidate,
             {slot: left for slot, nodes in group.slots.items() if (left := nodes & kept)},
-            {tray: places for tray, places in group.wide.items() if tray in trays},
+            {load: places for load, places in group.wide.items() if load in layout.reach},
         )
         for seen, group in known.groups.items()
     }
@@ -210,19 +210,19 @@ def _entered(
     """With the trays of these nodes, and the wide ones that are new; None when it gets too fine."""
 
     def told(tray: Tray) -> tuple[Hashable, ...]:
-        return tuple([look.at(candidate) for candidate in tray.candidates])
+        return tuple([look.at(candidate) for candidate in tray.load.candidates])
 
-    known = {tray for group in groups.values() for tray in group.wide}
+    known = {load for group in groups.values() for load in group.wide}
     for slot, seen, tray, nodes in slotting.alike(layout, numbers, told):
         for place, each in enumerate(seen):
             group = groups.get(each)
             if group is None:
                 if len(groups) >= FINEST:
                     return None
-                group = groups[each] = Group(tray.candidates[place])
+                group = groups[each] = Group(tray.load.candidates[place])
             group.slots[slot + place] = group.slots.get(slot + place, bits.NONE) | nodes
     for tray in layout.wide:
-        if tray in known:
+        if tray.load in known:
             continue
         members: dict[Hashable, list[int]] = {}
         for place, each in enumerate(told(tray)):
@@ -230,8 +230,8 @@ def _entered(
         if len(groups) + len(members) > FINEST:
             return None
         for each, places in members.items():
-            group = groups.setdefault(each, Group(tray.candidates[places[0]]))
-            group.wide[tray] = bits.of(places, len(tray.candidates))
+            group = groups.setdefault(each, Group(tray.load.candidates[places[0]]))
+            group.wide[tray.load] = bits.of(places, len(tray.load))
     return groups
 
 
@@ -244,31 +244,32 @@ def _one_by_one(layout: Layout, test: Test, known: Judged | None) -> Judged:
     if known is None:
         passed = slotting.planes(layout, told.passed)
         failed = slotting.planes(layout, told.failed)
-        before: Mapping[Tray, tuple[Set, Set]] = {}
+        before: Mapping[Load, tuple[Set, Set]] = {}
     else:
         passed = slotting.patched(known.passed, known.layout, layout, told.passed)
         failed = slotting.patched(known.failed, known.layout, layout, told.failed)
         before = known.wide
-    wide = {tray: before.get(tray) or told.of(tray) for tray in layout.wide}
+    wide = {tray.load: before.get(tray.load) or told.of(tray) for tray in layout.wide}
     return Judged(layout, passed, failed, wide)
 
 
 class _Told:
-    """What a test says of trays, each asked about once."""
+    """What a test says of loads, each asked about once."""
 
     def __init__(self, test: Test) -> None:
         self._test = test
-        self._known: dict[Tray, tuple[Set, Set]] = {}
+        self._known: dict[Load, tuple[Set, Set]] = {}
 
     def of(self, tray: Tray) -> tuple[Set, Set]:
         """The devices that pass, and those on which the test fails."""
-        if tray not in self._known:
-            said = [self._test.passes(candidate) for candidate in tray.candidates]
+        load = tray.load
+        if load not in self._known:
+            said = [self._test.passes(candidate) for candidate in load.candidates]
             size = len(said)
             passed = bits.of((place for place, each in enumerate(said) if each), size)
             failed = bits.of((place for place, each in enumerate(said) if each is None), size)
-            self._known[tray] = passed, failed
-        return self._known[tray]
+            self._known[load] = passed, failed
+        return self._known[load]
 
     def passed(self, tray: Tray) -> Set:
         return self.of(tray)[0]

@@ -10,7 +10,7 @@ from dibs.allocate.allocator import Places
 from dibs.index import bits, wants
 from dibs.index.bits import Set
 from dibs.index.index import Index
-from dibs.index.layout import Tray
+from dibs.index.layout import Load
 from dibs.index.wants import Demand
 from dibs.request.asks import Ask
 from dibs.supply.identity import PoolId
@@ -34,31 +34,31 @@ def of(index: Index, number: int, demand: Demand) -> Set:
     """The devices that are good for a demand and, unless it has admin access, open."""
     starts = _starts(index, number)
     found = bits.NONE
-    for tray, places in _trays(index, number, demand):
-        start = starts[tray.pool.id]
-        if isinstance(tray.spots, range):
+    for load, places in _loads(index, number, demand):
+        start = starts[load.pool.id]
+        if isinstance(load.spots, range):
             found |= places << start
         else:
-            found |= bits.union(1 << start + tray.spots[place] for place in bits.numbers(places))
+            found |= bits.union(1 << start + load.spots[place] for place in bits.numbers(places))
     return found
 
 
-def _trays(index: Index, number: int, demand: Demand) -> list[tuple[Tray, Set]]:
+def _loads(index: Index, number: int, demand: Demand) -> list[tuple[Load, Set]]:
     good = index.learned.good(index.layout, demand.tests)
     standing = index.standing
-    found: list[tuple[Tray, Set]] = []
+    found: list[tuple[Load, Set]] = []
     for tray in index.layout.slotted[number]:
         assert tray.slot is not None, "trays without slots are wide"
         places = bits.NONE
-        for place in range(len(tray.candidates)):
+        for place in range(len(tray.load)):
             nodes = good.slots.get(tray.slot + place, bits.NONE)
             if not demand.is_admin:
                 nodes &= standing.open[tray.slot + place]
             places |= (nodes >> number & 1) << place
-        found.append((tray, places))
-    for tray, places in good.wide.items():
-        if tray.nodes >> number & 1:
-            found.append((tray, places if demand.is_admin else places & standing.wide[tray]))
+        found.append((tray.load, places))
+    for load, places in good.wide.items():
+        if index.layout.reach[load] >> number & 1:
+            found.append((load, places if demand.is_admin else places & standing.wide[load]))
     return found
 
 

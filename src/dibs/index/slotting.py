@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 from dibs.index import bits
@@ -31,20 +32,18 @@ def patched(old: Planes, before: Layout, layout: Layout, told: Told) -> Planes:
     numbers = changed(before, layout)
     if numbers is None:
         return planes(layout, told)
-    kept = ~bits.of(numbers, len(layout.slotted))
+    kept = ~bits.of(numbers, max(len(before.slotted), len(layout.slotted)))
     fresh = [plane & kept for plane in old] if numbers else list(old)
     fresh += [bits.NONE] * (layout.slots - len(fresh))
     return _entered(fresh, layout, numbers, told)
 
 
 def changed(before: Layout, layout: Layout) -> Sequence[int] | None:
-    """The nodes whose trays are others; None when the nodes have other numbers."""
-    if before.roster.names is not layout.roster.names and (
-        before.roster.names != layout.roster.names
-    ):
+    """The nodes whose trays are others, or are no more; None when nodes have other numbers."""
+    if before.roster.numbering is not layout.roster.numbering:
         return None
-    pairs = zip(before.slotted, layout.slotted, strict=True)
-    return [number for number, (then, now) in enumerate(pairs) if then is not now]
+    pairs = zip_longest(before.slotted, layout.slotted, fillvalue=())
+    return [n for n, (then, now) in enumerate(pairs) if then is not now]
 
 
 def alike(
@@ -52,8 +51,9 @@ def alike(
 ) -> Iterator[tuple[int, Said, Tray, Set]]:
     """Trays of which the same is told at the same slot: the slot, what is told, one, the nodes."""
     found: dict[tuple[int, Said], tuple[Tray, list[int]]] = {}
+    size = len(layout.slotted)
     for number in numbers:
-        for tray in layout.slotted[number]:
+        for tray in layout.slotted[number] if number < size else ():
             assert tray.slot is not None, "trays without slots are wide"
             key = tray.slot, told(tray)
             known = found.get(key)
@@ -61,19 +61,18 @@ def alike(
                 found[key] = tray, [number]
             else:
                 known[1].append(number)
-    size = len(layout.slotted)
     for (slot, what), (tray, members) in found.items():
         yield slot, what, tray, _set(members, size)
 
 
 def _entered(fresh: list[Set], layout: Layout, numbers: Iterable[int], told: Told) -> Planes:
     by_slot: dict[tuple[int, Set], list[int]] = defaultdict(list)
+    size = len(layout.slotted)
     for number in numbers:
-        for tray in layout.slotted[number]:
+        for tray in layout.slotted[number] if number < size else ():
             assert tray.slot is not None, "trays without slots are wide"
             if holds := told(tray):
                 by_slot[tray.slot, holds].append(number)
-    size = len(layout.slotted)
     for (slot, holds), members in by_slot.items():
         nodes = _set(members, size)
         for place in bits.numbers(holds):

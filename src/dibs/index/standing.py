@@ -17,7 +17,7 @@ from dibs.allocate.draft import Drawn
 from dibs.allocate.groups import Modes
 from dibs.index import bits, slotting
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Tray, views_of
+from dibs.index.layout import Layout, Load, Tray, views_of
 from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.ledger import Holding, Ledger
@@ -27,11 +27,11 @@ from dibs.supply.stock import Pool
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """`open` has a plane a slot, `wide` the devices of each tray without slots. `idle` counts the
+    """`open` has a plane a slot, `wide` the devices of each load without slots. `idle` counts the
     devices that each node sees and nobody holds."""
 
     open: Planes
-    wide: Mapping[Tray, Set]
+    wide: Mapping[Load, Set]
     idle: Planes
 
     @classmethod
@@ -39,7 +39,7 @@ class Standing:
         judge = Judge(layout, ledger)
         return cls(
             slotting.planes(layout, judge.told),
-            {tray: judge.told(tray) for tray in layout.wide},
+            {tray.load: judge.told(tray) for tray in layout.wide},
             _idle(layout, ledger),
         )
 
@@ -49,14 +49,14 @@ class Standing:
         """After the holdings of these devices, and no others, have changed."""
         judge = Judge(layout, ledger)
         planes = list(self.open)
-        wide: dict[Tray, Set] = {}
+        wide: dict[Load, Set] = {}
         for pool, names in _by_pool(touched).items():
             for tray in layout.trays.get(pool, ()):
                 for place in judge.concerned(tray, names):
                     is_open = judge.is_open(tray, place)
                     if tray.slot is None:
-                        now = wide.get(tray, self.wide[tray])
-                        wide[tray] = now & ~(1 << place) | is_open << place
+                        now = wide.get(tray.load, self.wide[tray.load])
+                        wide[tray.load] = now & ~(1 << place) | is_open << place
                     elif bool(planes[tray.slot + place] & tray.nodes) != is_open:
                         planes[tray.slot + place] ^= tray.nodes
         idle = self.idle
@@ -69,22 +69,20 @@ class Standing:
         return Standing(tuple(planes), {**self.wide, **wide} if wide else self.wide, idle)
 
     def with_layout(
-        self, before: Layout, layout: Layout, ledger: Ledger, pools: Collection[PoolId] | None
+        self, before: Layout, layout: Layout, ledger: Ledger, pools: Collection[PoolId]
     ) -> Standing:
-        """After the slices of these pools have changed; None when it may be anything."""
+        """After these pools have changed, or who sees them."""
         judge = Judge(layout, ledger)
         wide = {
-            tray: self.wide[tray] if tray in self.wide else judge.told(tray) for tray in layout.wide
+            tray.load: self.wide[tray.load] if tray.load in self.wide else judge.told(tray)
+            for tray in layout.wide
         }
-        if pools is None:
-            idle = _idle(layout, ledger)
-        else:
-            idle = self.idle
-            for pool in pools:
-                for view, viewers in views_of(before.trays.get(pool, ())):
-                    idle = bits.minus(idle, bits.constant(_free(view, ledger), viewers))
-                for view, viewers in views_of(layout.trays.get(pool, ())):
-                    idle = bits.plus(idle, bits.constant(_free(view, ledger), viewers))
+        idle = self.idle
+        for pool in pools:
+            for view, viewers in views_of(before.trays.get(pool, ())):
+                idle = bits.minus(idle, bits.constant(_free(view, ledger), viewers))
+            for view, viewers in views_of(layout.trays.get(pool, ())):
+                idle = bits.plus(idle, bits.constant(_free(view, ledger), viewers))
         return Standing(slotting.patched(self.open, before, layout, judge.told), wide, idle)
 
 
@@ -103,26 +101,28 @@ class Judge:
     def told(self, tray: Tray) -> Set:
         """The tray's devices that are open."""
         found = bits.NONE
-        for place in range(len(tray.candidates)):
+        for place in range(len(tray.load)):
             if self.is_open(tray, place):
                 found |= 1 << place
         return found
 
     def concerned(self, tray: Tray, names: Iterable[str]) -> Iterable[int]:
         """The places at which something may be otherwise, once these devices of its pool are."""
-        if tray.is_entangled:
-            return range(len(tray.candidates))
-        return [tray.at[name] for name in names if name in tray.at]
+        load = tray.load
+        if load.is_entangled:
+            return range(len(load))
+        return [load.at[name] for name in names if name in load.at]
 
     def is_open(self, tray: Tray, place: int) -> bool:
         """No when every ask without admin access is refused the device as things stand."""
-        candidate = tray.candidates[place]
+        load = tray.load
+        candidate = load.candidates[place]
         holding = self.ledger.held(candidate.id)
         if holding.whole or (holding.shares and not candidate.is_shareable):
             return False
-        if tray.is_entangled and not self._is_payable(tray.pool, candidate, holding):
+        if load.is_entangled and not self._is_payable(load.pool, candidate, holding):
             return False
-        if tray.skips and candidate.slice.spec.skip_node_operations:
+        if load.skips and candidate.slice.spec.skip_node_operations:
             return self._does_without(tray)
         return _is_usable(candidate, self.ledger.features)
 
@@ -177,7 +177,7 @@ def _free(pool: Pool, ledger: Ledger) -> int:
 def _offering(layout: Layout, device: DeviceId) -> Iterable[tuple[Pool, Set]]:
     """The views in which the device is offered, with who sees them."""
     trays = layout.trays.get(PoolId(device.driver, device.pool), ())
-    return views_of(tray for tray in trays if device.device in tray.at)
+    return views_of(tray for tray in trays if device.device in tray.load.at)
 
 
 def _by_pool(devices: Iterable[DeviceId]) -> Mapping[PoolId, list[str]]:

@@ -12,13 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dibs.allocate.orders import Order
 from dibs.index import bits
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Tray
+from dibs.index.layout import Layout, Load
 from dibs.index.learned import Good, Learned
 from dibs.index.standing import Standing
 from dibs.index.wants import Choice, Demand, Want
-
-# Devices by slot, with their nodes; and trays without slots, with their devices.
-Offer = tuple[Mapping[int, Set], Mapping[Tray, Set]]
 
 
 def feasible(
@@ -47,13 +44,14 @@ def first(members: Set, order: Order, standing: Standing) -> int:
 
 def before(number: int, order: Order, layout: Layout, standing: Standing) -> list[int]:
     """The nodes that come before this one, in order."""
+    everybody = layout.roster.all
     if order == "first-fit":
-        return list(range(number))
-    counts = [0] * len(layout.roster.nodes)
+        return list(bits.numbers(everybody & ((1 << number) - 1)))
+    counts = dict.fromkeys(bits.numbers(everybody), 0)
     for place, plane in enumerate(standing.idle):
         for each in bits.numbers(plane):
             counts[each] += 1 << place
-    ordered = sorted(range(len(counts)), key=lambda each: (counts[each], each))
+    ordered = sorted(counts, key=lambda each: (counts[each], each))
     return ordered[: ordered.index(number)]
 
 
@@ -107,48 +105,49 @@ class _Count:
     def _having(self, choice: Choice, least: int) -> Set:
         """The nodes with so many devices that are good for one of the demands."""
         slots: dict[int, Set] = {}
-        wide: dict[Tray, Set] = {}
+        wide: dict[Load, Set] = {}
         for demand in choice:
             more, wider = self._offered(demand)
             for slot, nodes in more:
                 slots[slot] = slots.get(slot, bits.NONE) | nodes
-            for tray, places in wider:
-                wide[tray] = wide.get(tray, bits.NONE) | places
+            for load, places in wider:
+                wide[load] = wide.get(load, bits.NONE) | places
         # A device that is shared may serve any number of requests.
         shared = self._shareable(slots, wide)
         return self._enough(slots.items(), wide.items(), least) | shared
 
-    def _shareable(self, slots: Mapping[int, Set], wide: Mapping[Tray, Set]) -> Set:
+    def _shareable(self, slots: Mapping[int, Set], wide: Mapping[Load, Set]) -> Set:
         shareable = self._learned.shareable(self._layout)
         found = bits.NONE
         for slot, nodes in shareable.slots.items():
             found |= slots.get(slot, bits.NONE) & nodes
-        for tray, places in shareable.wide.items():
-            if wide.get(tray, bits.NONE) & places:
-                found |= tray.nodes
+        for load, places in shareable.wide.items():
+            if wide.get(load, bits.NONE) & places:
+                found |= self._layout.reach[load]
         return found
 
     def _offered(
         self, demand: Demand
-    ) -> tuple[Iterable[tuple[int, Set]], Iterable[tuple[Tray, Set]]]:
+    ) -> tuple[Iterable[tuple[int, Set]], Iterable[tuple[Load, Set]]]:
         good = self.good(demand)
         if demand.is_admin:
             return good.slots.items(), good.wide.items()
         opened, wide = self._standing.open, self._standing.wide
         return (
             [(slot, nodes & opened[slot]) for slot, nodes in good.slots.items()],
-            [(tray, places & wide[tray]) for tray, places in good.wide.items()],
+            [(load, places & wide[load]) for load, places in good.wide.items()],
         )
 
     def _enough(
-        self, slots: Iterable[tuple[int, Set]], wide: Iterable[tuple[Tray, Set]], least: int
+        self, slots: Iterable[tuple[int, Set]], wide: Iterable[tuple[Load, Set]], least: int
     ) -> Set:
         everyone = self._layout.roster.all
         sets = [nodes for _, nodes in slots if nodes]
         shared: dict[Set, int] = {}
-        for tray, places in wide:
+        for load, places in wide:
             if places:
-                shared[tray.nodes] = shared.get(tray.nodes, 0) + places.bit_count()
+                nodes = self._layout.reach[load]
+                shared[nodes] = shared.get(nodes, 0) + places.bit_count()
         if least == 1:
             return bits.union(sets) | bits.union(shared)
         total: Planes = bits.count(sets)

@@ -92,7 +92,7 @@ def standing_for(state: State, node: Node) -> Node:
     number = index.roster.number[node.metadata.name]
     trays = [tray for tray in index.layout.wide if tray.viewers >> number & 1]
     # Where devices differ in who reaches them, or can do without, reasons name the node.
-    if any(tray.skips or len(tray.spots) < len(tray.pool.candidates) for tray in trays):
+    if any(tray.load.skips or len(tray.load) < len(tray.load.pool.candidates) for tray in trays):
         return node
     return index.roster.nodes[bits.first(index.layout.twins(number))]
 
