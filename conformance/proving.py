@@ -20,7 +20,7 @@ from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Supply
 from dibs.testing import oracle, question
 from dibs.testing.facts import reading, validity
-from dibs.testing.facts.tables import Facts
+from dibs.testing.facts.tables import Facts, Solution
 from dibs.testing.question import Question
 
 Truth = Literal["possible", "impossible", "error", "unknown"]
@@ -180,7 +180,7 @@ def _apart(outcome: Outcome, brute: question.Answer) -> Iterator[str]:
         yield f"brute force, others: {brute.allocations}, dibs: {outcome.allocations}"
 
 
-def _told(known: Facts, solution: solver.Solution) -> str:
+def _told(known: Facts, solution: Solution) -> str:
     return ", ".join(
         f"{known.wants[want].claim}:{known.wants[want].name} "
         + "+".join(str(known.spots[spot].id.device) for spot in spots)
