@@ -7,6 +7,7 @@ is `columns`'. Source: discovery of Kubernetes 1.37.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -162,6 +163,14 @@ _BY_PATH = {
 }
 
 
+_BY_PLACE = {each.qualified: each for each in RESOURCES if not each.stored}
+
+
+def kept_at(place: str) -> Resource | None:
+    """Return the resource whose objects the store keeps under this word (`Key.resource`)."""
+    return _BY_PLACE.get(place)
+
+
 def find(group: str, version: str, plural: str) -> Resource | None:
     """Return the resource at a path, None when that version doesn't serve it."""
     return _BY_PATH.get((group, version, plural))
@@ -173,9 +182,7 @@ def of_kind(group: str, kind: str) -> Resource | None:
 
 def kept_in(resource: Resource) -> Resource:
     """Return the resource in whose place in the store the objects are."""
-    if not resource.stored:
-        return resource
-    return next(each for each in RESOURCES if each.qualified == resource.stored)
+    return _BY_PLACE[resource.stored] if resource.stored else resource
 
 
 def versions_of(group: str) -> tuple[str, ...]:
@@ -189,8 +196,12 @@ def served_in(group: str, version: str) -> Iterable[Resource]:
     return (each for each in RESOURCES if each.group == group and version in each.versions)
 
 
-def _preference(version: str) -> tuple[int, str]:
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_STAGES = {None: 0, "beta": 1, "alpha": 2}
+
+
+def _preference(version: str) -> tuple[int, int, int]:
     """v1 before v1beta2 before v1beta1 before v1alpha3."""
-    stage = 2 if "alpha" in version else 1 if "beta" in version else 0
-    number = version.rpartition("a")[2] if stage else version.removeprefix("v")
-    return stage, str(99 - int(number.lstrip("lph") or 0))
+    parts = _VERSION.fullmatch(version)
+    assert parts, version
+    return _STAGES[parts[2]], -int(parts[1]), -int(parts[3] or 0)

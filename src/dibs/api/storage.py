@@ -58,21 +58,27 @@ class Reader:
         return found
 
 
-def tree_of(entry: Entry) -> Tree:
-    return _tree(entry.value, entry.mod_revision)
+def tree_of(entry: Entry, revision: int = 0) -> Tree:
+    """Return the stored tree with its resourceVersion, or with `revision` as that."""
+    tree: Tree = _decode(entry.value)
+    tree["metadata"]["resourceVersion"] = str(revision or entry.mod_revision)
+    return _up_to_date(entry.key.resource, tree)
 
 
-def _tree(value: bytes, revision: int) -> Tree:
-    tree: Tree = _decode(value)
-    tree["metadata"] = {**tree["metadata"], "resourceVersion": str(revision)}
-    return tree
+def _up_to_date(place: str, tree: Tree) -> Tree:
+    """What an earlier dibs stored may be of a version that was the newest then."""
+    resource = kinds.kept_at(place)
+    found = tree["apiVersion"]
+    if resource is None or found == resource.api_version():
+        return tree
+    return convert.up(resource, found.rpartition("/")[2], tree)
 
 
 def last_tree(event: Event) -> Tree:
     """Return the object an event is about; of a deleted one, what it was, at that revision."""
     entry = event.after or event.before
     assert entry
-    return _tree(entry.value, event.revision)
+    return tree_of(entry, event.revision)
 
 
 # --- bytes to serve -------------------------------------------------------------------------------
@@ -80,16 +86,11 @@ def last_tree(event: Event) -> Tree:
 
 def served(resource: Resource, version: str, entry: Entry) -> bytes:
     """Return the JSON of an object in a version."""
-    return _served(resource, version, entry.value, entry.mod_revision)
-
-
-def _served(resource: Resource, version: str, value: bytes, revision: int) -> bytes:
-    if not convert.looks_as_stored(resource, version):
-        return _encode(convert.down(resource, version, _tree(value, revision)))
     stored = _head(resource, resource.stored_version)
-    assert value.startswith(stored), value[:100]
-    number = b'"resourceVersion":"%d",' % revision
-    return b"".join((_head(resource, version), number, value[len(stored) :]))
+    if not convert.looks_as_stored(resource, version) or not entry.value.startswith(stored):
+        return _encode(convert.down(resource, version, tree_of(entry)))
+    number = b'"resourceVersion":"%d",' % entry.mod_revision
+    return b"".join((_head(resource, version), number, entry.value[len(stored) :]))
 
 
 def bookmark(resource: Resource, version: str, revision: int, ends_initial: bool) -> bytes:

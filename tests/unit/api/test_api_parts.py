@@ -248,6 +248,20 @@ def test_what_is_served_is_what_was_stored_with_its_revision() -> None:
     assert beta1["spec"] == {"devices": {"requests": [{"name": "r", "deviceClassName": "x"}]}}
 
 
+def test_what_an_earlier_version_stored_is_served_as_of_now() -> None:
+    tree = {
+        "apiVersion": "resource.k8s.io/v1beta1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [{"name": "r", "deviceClassName": "x"}]}},
+    }
+    stored = Entry(Key(CLAIMS.qualified, "n", "c"), storage.to_bytes(tree), 3, 3)
+    request = {"name": "r", "exactly": {"deviceClassName": "x"}}
+    for served in (json.loads(storage.served(CLAIMS, "v1", stored)), storage.tree_of(stored)):
+        assert served["apiVersion"] == "resource.k8s.io/v1"
+        assert served["spec"]["devices"]["requests"] == [request]
+
+
 def test_decoded_entries_are_bounded() -> None:
     reader = storage.Reader(size=2)
     tree = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}

@@ -24,6 +24,7 @@ if sys.platform != "win32":
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from dibs.api import expiry
 from dibs.api.plane import Plane
 from dibs.api.server.handling import Handler
 from dibs.api.server.limits import Limits
@@ -118,10 +119,12 @@ async def listening(
         ) from None
     bound = socket.sockets[0].getsockname()[1]
     named = f"[{host}]" if ":" in host else host
+    sweeping = asyncio.create_task(expiry.sweeping(plane), name="dibs-expiry")
     try:
         yield Serving(f"{'https' if tls else 'http'}://{named}:{bound}", host, bound, handler)
     finally:
         handler.published.is_ready = False
+        sweeping.cancel()
         socket.close()
         await server.shutdown(_GRACE_S)
 
