@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--only NAME] [--write]`: measure, print, and write the docs.
+"""`python -m bench`: measure dibs and its peer, print, and write the docs.
 
 Standard output has one JSON object a figure; the table and progress go to standard error.
 """
@@ -11,9 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import cases, clock, report
-from bench.cases import Bench, Case
-from bench.report import Figure
+from bench import cases, clock, figures, page, profiling, table
+from bench.case import Bench, Case
+from bench.clock import Runs
+from bench.figures import Figure
+from bench.peer import BUILT, Peer
 
 
 def main() -> None:
@@ -22,34 +24,68 @@ def main() -> None:
     if not chosen:
         names = ", ".join(case.name for case in cases.ALL)
         sys.exit(f"no benchmark is named {options.only}; there are: {names}")
-    machine = clock.machine()
     with tempfile.TemporaryDirectory(prefix="dibs-bench.") as folder:
-        bench = Bench(Path(folder), runs=1 if options.quick else options.runs)
-        figures = [_measured(case, bench, machine) for case in chosen]
-    print(report.table(figures), file=sys.stderr)
+        bench = _bench(Path(folder), options)
+        if options.profile:
+            profiling.show([case for case in chosen if case.prepare is not None], bench)
+            return
+        _measure(chosen, bench, options)
+
+
+def _measure(chosen: list[Case], bench: Bench, options: argparse.Namespace) -> None:
+    to = table.console()
+    if not bench.peer.is_there:
+        to.print(f"the peer is not measured: {bench.peer.program} is not there; try: make oracle")
+    machine = clock.machine()
+    measured = []
+    with table.progress(to) as progress:
+        shown = progress.add_task("", total=len(chosen))
+        for case in chosen:
+            progress.update(shown, description=case.name)
+            figure = Figure(case, case.ours(bench), case.theirs(bench), machine)
+            measured.append(figure)
+            print(json.dumps(figure.record(), ensure_ascii=False), flush=True)
+            progress.advance(shown)
+            # At once, so that what has been measured is kept whatever comes.
+            if options.write:
+                figures.keep(figure)
+    table.show(to, [figure.record() for figure in measured])
     if options.write:
-        report.write(figures)
+        page.write()
 
 
-def _measured(case: Case, bench: Bench, machine: str) -> Figure:
-    if sys.stderr.isatty():
-        print(f"{case.name} …", end="\r", file=sys.stderr, flush=True)
-    figure = Figure(case, case.measure(bench), None, bench.runs, machine)
-    print(json.dumps(figure.record(), ensure_ascii=False), flush=True)
-    return figure
+def _bench(folder: Path, options: argparse.Namespace) -> Bench:
+    peer = Peer(options.peer)
+    if options.quick:
+        return Bench(folder, Runs(1, min(options.limit, 1.0)), peer, instances=200)
+    return Bench(folder, Runs(options.runs, options.limit), peer, options.instances)
 
 
 def _is_wanted(case: Case, options: argparse.Namespace) -> bool:
     if options.only:
-        return any(part in case.name for part in options.only.split(","))
+        return any(part == case.section or part in case.name for part in options.only.split(","))
     return not (options.quick and case.is_slow)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one run each, without the slow ones")
-    parser.add_argument("--only", metavar="NAME", help="names, or parts of them, with commas")
-    parser.add_argument("--runs", type=int, default=5, help="how often each runs (default: 5)")
+    parser.add_argument(
+        "--only", metavar="NAME", help="names, parts of them, or sections, with commas"
+    )
+    parser.add_argument("--runs", type=int, default=5, help="samples at least (default: 5)")
+    parser.add_argument(
+        "--limit", type=float, default=10, metavar="S", help="seconds a task (default: 10)"
+    )
+    parser.add_argument(
+        "--instances", type=int, default=10_000, help="random questions (default: 10000)"
+    )
+    parser.add_argument(
+        "--peer", type=Path, default=BUILT, metavar="PATH", help="upstream's program, if not built"
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="tell where the time goes, by room, in dibs alone"
+    )
     parser.add_argument(
         "--write", action="store_true", help="write bench/results and docs/benchmarks.md"
     )

@@ -1,4 +1,4 @@
-"""The clusters that are measured: plain trees, as `kubectl get -o json` would print them.
+"""Clusters of whole GPUs: plain trees, as `kubectl get -o json` would print them.
 
 Every device has the attributes that a real GPU driver publishes, so that files have a real size.
 """
@@ -6,9 +6,8 @@ Every device has the attributes that a real GPU driver publishes, so that files 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-Tree = dict[str, Any]
+from bench.world import Tree, World
 
 DRIVER = "gpu.nvidia.com"
 MODELS = ("NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA L4")
@@ -28,6 +27,27 @@ def dump(nodes: int, devices: int, *, held: int) -> Tree:
         pending_pod(),
     ]
     return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def cluster(nodes: int, devices: int, held: Iterable[tuple[int, int]], *claims: Tree) -> World:
+    """A world of such nodes; `held` are pairs of node and device."""
+    return World(
+        nodes=[node(index) for index in range(nodes)],
+        slices=[resource_slice(index, devices) for index in range(nodes)],
+        classes=[device_class()],
+        claims=claims,
+        held=[held_claim(number, *place) for number, place in enumerate(held)],
+    )
+
+
+def half(nodes: int, devices: int) -> list[tuple[int, int]]:
+    """Every second device of every node."""
+    return [(node, device) for node in range(nodes) for device in range(0, devices, 2)]
+
+
+def all_but_last(nodes: int, devices: int) -> list[tuple[int, int]]:
+    """Every device of every node but the last."""
+    return [(node, device) for node in range(nodes - 1) for device in range(devices)]
 
 
 def node(index: int) -> Tree:
@@ -129,12 +149,15 @@ def held_claim(number: int, node: int, device: int) -> Tree:
     }
 
 
-def claim(name: str, requests: Iterable[Tree]) -> Tree:
+def claim(name: str, requests: Iterable[Tree], *constraints: Tree) -> Tree:
+    devices: Tree = {"requests": list(requests)}
+    if constraints:
+        devices["constraints"] = list(constraints)
     return {
         "apiVersion": V1,
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"devices": {"requests": list(requests)}},
+        "spec": {"devices": devices},
     }
 
 
