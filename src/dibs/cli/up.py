@@ -6,14 +6,19 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
-from dibs.cli import folders, output
+from dibs.api.calls import Tree
+from dibs.cli import folders, output, source
 from dibs.cli.codes import BUG, YES
 from dibs.cli.commands import COMMANDS
 from dibs.control import hosting
 from dibs.control.hosting import Settings
+from dibs.drivers import fleet as fleets
+from dibs.model import codec
 from dibs.schedule.state import Options
 from dibs.values.mistake import Mistake
 
@@ -23,11 +28,14 @@ ADDRESS = "127.0.0.1:6443"
 @click.command("up", help=COMMANDS["up"])
 @click.option("--data", metavar="DIR", help="Where everything is kept; ~/.local/share/dibs.")
 @click.option("--listen", metavar="HOST:PORT", default=ADDRESS, show_default=True)
+@click.option("--fleet", metavar="FILE", help="Device models and counts: nodes to place Pods on.")
 @click.option(
     "-f", "--filename", "paths", multiple=True, metavar="PATH", help="Manifests to apply at start."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Tell what the loops do, on stderr.")
-def command(data: str | None, listen: str, paths: tuple[str, ...], verbose: bool) -> int:
+def command(
+    data: str | None, listen: str, fleet: str | None, paths: tuple[str, ...], verbose: bool
+) -> int:
     host, port = address(listen)
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
@@ -36,7 +44,14 @@ def command(data: str | None, listen: str, paths: tuple[str, ...], verbose: bool
     )
     # Who asked for what is in the audit log.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
-    settings = Settings(folders.data(data), host, port, options=Options(order="packed"))
+    settings = Settings(
+        folders.data(data),
+        host,
+        port,
+        tuple(machines(fleet)),
+        tuple(manifests(paths)),
+        options=Options(order="packed"),
+    )
     return asyncio.run(serve(settings))
 
 
@@ -53,6 +68,19 @@ async def serve(settings: Settings) -> int:
         await asyncio.wait((stopping, hosted.loops.broken), return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         return BUG if hosted.loops.broken.done() else YES
+
+
+def machines(path: str | None) -> Iterator[Tree]:
+    """The nodes, slices and classes of a fleet file. Raises Mistake."""
+    if path is not None:
+        yield from fleets.objects(fleets.read(Path(path)))
+
+
+def manifests(paths: tuple[str, ...]) -> Iterator[Tree]:
+    """The objects of files, checked as all input is."""
+    if paths:
+        for item in source.read(paths).objects:
+            yield codec.encode(item)
 
 
 def address(listen: str) -> tuple[str, int]:

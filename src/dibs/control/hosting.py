@@ -33,6 +33,8 @@ from dibs.api.patching import Patch
 from dibs.api.plane import Plane
 from dibs.api.server import serving
 from dibs.control import running
+from dibs.control.embedded import Hands
+from dibs.control.nodeless import MODEL
 from dibs.control.running import Clocks, Loops
 from dibs.schedule.state import DEFAULTS, Options
 from dibs.store import opening
@@ -49,11 +51,13 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`objects` are applied before it is ready; `hosts` are further names of the server."""
+    """`fleet` and then `objects` are applied before it is ready; what an earlier fleet had and this
+    one hasn't is deleted. `hosts` are further names of the server."""
 
     data: Path
     host: str = "127.0.0.1"
     port: int = 6443
+    fleet: tuple[Tree, ...] = ()
     objects: tuple[Tree, ...] = ()
     hosts: tuple[str, ...] = ()
     options: Options = DEFAULTS
@@ -85,7 +89,9 @@ async def hosted(settings: Settings) -> AsyncIterator[Hosted]:
         plane = Plane(store, WORLD, guard)
         tls = _tls(settings, ours, now)
         await _namespaces(plane)
-        for tree in settings.objects:
+        if settings.fleet:
+            await _dismiss(plane, settings.fleet)
+        for tree in (*settings.fleet, *settings.objects):
             await apply(plane, tree)
         server = await stack.enter_async_context(
             serving.listening(plane, host=settings.host, port=settings.port, tls=tls)
@@ -180,6 +186,27 @@ async def _namespaces(plane: Plane) -> None:
             )
 
 
+async def _dismiss(plane: Plane, fleet: tuple[Tree, ...]) -> None:
+    """Delete the models of nodes, and their slices, that are not in the fleet any more."""
+    kept = {(tree["kind"], tree["metadata"]["name"]) for tree in fleet}
+    nodes = [
+        entry
+        for entry in plane.store.page("nodes").entries
+        if MODEL in (plane.reader.tree(entry)["metadata"].get("annotations") or {})
+    ]
+    names = {entry.key.name for entry in nodes}
+    slices = [
+        entry
+        for entry in plane.store.page("resourceslices.resource.k8s.io").entries
+        if plane.reader.tree(entry)["spec"].get("nodeName") in names
+    ]
+    hands = Hands(plane)
+    for kind, entries in (("ResourceSlice", slices), ("Node", nodes)):
+        for entry in entries:
+            if (kind, entry.key.name) not in kept:
+                await hands.delete(entry.key, plane.reader.tree(entry)["metadata"]["uid"])
+
+
 async def apply(plane: Plane, tree: Tree) -> None:
     """Have an object be as given: made, or patched by server-side apply. Raises Mistake."""
     group, _, version = str(tree.get("apiVersion", "")).rpartition("/")
@@ -187,7 +214,7 @@ async def apply(plane: Plane, tree: Tree) -> None:
     resource = kinds.of_kind(group, kind)
     who = f"{kind} {metadata.get('name', '')}"
     if resource is None or not resource.is_kept or version not in resource.versions:
-        raise Mistake(f"{who}: {tree.get('apiVersion')} {kind} is not served", path=who)
+        raise Mistake(f"{tree.get('apiVersion')} {kind} is not served", path=who)
     namespace = (metadata.get("namespace") or "default") if resource.namespaced else ""
     name = str(metadata.get("name", ""))
     call = Call("patch", resource, version, namespace, name, "", LOOPS)
@@ -199,4 +226,4 @@ async def apply(plane: Plane, tree: Tree) -> None:
             body = Patch(patching.MERGE, {"status": tree["status"]})
             await patching.patch(plane, door, body, WriteOptions())
     except failures.Failure as failure:
-        raise Mistake(f"{who}: {failure.message}", path=who) from None
+        raise Mistake(failure.message, path=who) from None
