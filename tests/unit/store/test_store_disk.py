@@ -208,3 +208,43 @@ def test_the_power_goes_before_each_call(place: Path, seed: int | None) -> None:
         whole += found != least
     # Some that had no answer yet are there, some not.
     assert 0 < whole < len(left)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_the_power_goes_while_the_log_is_copied(place: Path, seed: int | None) -> None:
+    """SQLite copies its log into the file when it has a thousand pages, and begins it anew."""
+    folder = place / "data"
+    lost = Random(seed) if seed is not None else None
+    left: list[tuple[Path, int]] = []
+    acknowledged = 0
+    latest = ""
+
+    def copied(call: Call) -> int:
+        nonlocal latest
+        name, latest = latest, call.path.name
+        is_turn = latest != name or call.kind == "sync"
+        if "store.db" in (name, latest) and (is_turn or call.number % 200 == 0):
+            copy = place / f"copy-{call.number}"
+            seen.copy(folder, copy, lost)
+            left.append((copy, acknowledged))
+        return sqlite3.SQLITE_OK
+
+    async def work() -> None:
+        nonlocal acknowledged
+        store = await opening.in_folder(folder)
+        for number in range(40):
+            await store.put(pod(f"p{number % 5}"), b"%d" % number * 200_000)
+            acknowledged = store.revision
+        await store.close()
+
+    with disk.installed(copied) as seen:
+        asyncio.run(work())
+    within = [known for _, known in left if 0 < known < 40]
+    assert len(within) > 5, "no copying amid the writes"
+    for copy, known in left:
+        events = asyncio.run(history(copy))
+        assert len(events) in (known, known + 1)
+        for number, event in enumerate(events):
+            assert event.after
+            assert event.after.value == b"%d" % number * 200_000
+        shutil.rmtree(copy)
