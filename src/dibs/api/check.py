@@ -48,13 +48,20 @@ def _stored_record(resource: Resource) -> Record:
 def slips(call: Call, tree: Tree, duplicates: Iterable[str], mode: str) -> tuple[str, ...]:
     """Return what a client is warned of: unknown and repeated fields. Raises Failure (400) if it
     asked for Strict."""
-    if mode == "Ignore":
+    if mode == "Ignore" or (not duplicates and _is_flawless(call, tree)):
         return ()
     unknown = strict.unknown_fields(tree, record_of(call.resource, call.version))
     found = (*unknown, *duplicates)
     if found and mode == "Strict":
         raise _unreadable(call, f"strict decoding error: {', '.join(found)}")
     return found
+
+
+def _is_flawless(call: Call, tree: Tree) -> bool:
+    """Whether the model takes it at the first try, which knows no unknown fields; it takes a fifth
+    of the time of looking for them."""
+    is_ours = call.resource.group == RESOURCE and call.version == call.resource.stored_version
+    return is_ours and not codec.decode(tree).faults
 
 
 def stored(call: Call, tree: Tree) -> Tree:
