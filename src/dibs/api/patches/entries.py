@@ -152,31 +152,30 @@ def capped(ledger: Ledger) -> Ledger:
         (who for who in ledger.entries if who.operation == UPDATE),
         key=lambda who: (ledger.entries[who].time or "", who),
     )
-    entries = dict(ledger.entries)
     surplus = len(updaters) - MAX_UPDATERS
-    first: dict[str, Writer] = {}
+    buckets: dict[str, list[Writer]] = {}
     for who in updaters:
         if surplus <= 0:
             break
-        entry = entries[who]
-        oldest = first.setdefault(entry.api_version, who)
-        if oldest == who:
+        merged = buckets.setdefault(ledger.entries[who].api_version, [])
+        merged.append(who)
+        # Two become one, and each further one goes.
+        surplus -= len(merged) > 1
+    entries = dict(ledger.entries)
+    for version, merged in buckets.items():
+        if len(merged) == 1:
             continue
-        bucket = Writer(_OLDEST, UPDATE, entry.api_version)
-        if bucket not in entries:
-            entries[bucket] = entries.pop(oldest)
-        merged = fieldsets.union(entry.fields, entries[bucket].fields)
-        entries[bucket] = replace(entry, fields=merged)
-        if who != bucket:
-            del entries[who]
-        surplus -= 1
+        newest = ledger.entries[merged[-1]]
+        bucket = Writer(_OLDEST, UPDATE, version)
+        members = {*merged, bucket} & entries.keys()
+        fields = fieldsets.union_of(entries.pop(who).fields for who in members)
+        entries[bucket] = replace(newest, fields=fields)
     return Ledger(entries)
 
 
 def union_of(entries: Iterable[Entry]) -> dict[str, Fields]:
     """Return what is owned by any of them, by the version it is owned in."""
-    owned: dict[str, Fields] = {}
+    sets: dict[str, list[Fields]] = {}
     for entry in entries:
-        known = owned.get(entry.api_version, {})
-        owned[entry.api_version] = fieldsets.union(known, entry.fields)
-    return owned
+        sets.setdefault(entry.api_version, []).append(entry.fields)
+    return {version: fieldsets.union_of(each) for version, each in sets.items()}

@@ -9,7 +9,7 @@ Source: meta/v1 ManagedFieldsEntry; KEP-555 (server-side apply).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -49,6 +49,20 @@ def union(one: Fields, other: Fields) -> Fields:
     for element, below in other.items():
         result[element] = union(result[element], below) if element in result else below
     return result
+
+
+def union_of(sets: Iterable[Fields]) -> Fields:
+    """As `union` of all, in one pass."""
+    result: Fields = {}
+    for each in sets:
+        _add(result, each)
+    return result
+
+
+def _add(result: Fields, fields: Fields) -> None:
+    """`result` and all below it is ours alone."""
+    for element, below in fields.items():
+        _add(result.setdefault(element, {}), below)
 
 
 def difference(one: Fields, other: Fields) -> Fields:

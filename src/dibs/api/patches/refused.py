@@ -30,10 +30,18 @@ class Refused(Exception):
         self.causes = causes
 
 
+# Messages quote what is wrong, which may be the whole body.
+_LONGEST = 1000
+
+
 def bad_request(message: str) -> Refused:
-    return Refused(400, "BadRequest", message)
+    return Refused(400, "BadRequest", _shortened(message))
 
 
 def invalid(message: str) -> Refused:
     """The patch is well formed, but can't be applied to this object."""
-    return Refused(422, "Invalid", message)
+    return Refused(422, "Invalid", _shortened(message))
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
