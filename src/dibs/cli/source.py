@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import click
 
-from dibs.cli import folders, output
+from dibs.cli import output
 from dibs.cli.codes import MISTAKE
 from dibs.client import dump
 from dibs.client.dump import Entry, Loaded
@@ -35,11 +35,6 @@ SAVE = (
     "kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,"
     "devicetaintrules -A -o yaml > dump.yaml; then add -f dump.yaml"
 )
-NO_CLUSTER = Mistake(
-    "no -f is given, and there is no cluster to read from: KUBECONFIG names none, ~/.kube/config "
-    "isn't there, and no `dibs up` has been started here",
-    remedy=f"save what there is and pass it: {SAVE}",
-)
 # Without these, decisions would be about something else.
 NEEDED = ("ResourceSlice", "ResourceClaim", "DeviceClass", "Pod")
 
@@ -54,27 +49,32 @@ def snapshot(paths: tuple[str, ...], *, validate: bool = True) -> Snapshot:
     return Snapshot.of(read(paths, validate=validate).objects)
 
 
-def from_cluster() -> tuple[Known, ...]:
+def from_cluster(context: str = "") -> tuple[Known, ...]:
     """What the kubeconfig's cluster, or the `dibs up` of this user, has. Raises Mistake."""
     try:
-        from dibs.client import kubeconfig, live
+        from dibs.cli import reaching
+        from dibs.client import live
     except ImportError as lack:
         raise Mistake(
             f"reading from a cluster needs {lack.name}, which is not installed",
             remedy=f"pip install 'dibs[up]'; or {SAVE}",
         ) from lack
-    found = (
-        *kubeconfig.paths(),
-        *(path for path in (folders.data() / "kubeconfig",) if path.exists()),
-    )
-    if not found:
-        raise NO_CLUSTER
-    there = live.read(found[0])
+    path = reaching.config()
+    there = live.read(path, context)
     for kind, why in there.absent.items():
         if kind.name in NEEDED:
-            raise Mistake(f"{kind.plural} can't be read: {why}", path=str(found[0]))
+            raise Mistake(f"{kind.plural} can't be read: {why}", path=str(path))
         output.remark(f"warning: {kind.plural} are left out: {why}")
     return there.objects
+
+
+def trees(paths: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """Every object of files as it stands there, of whatever kind, Namespaces first.
+
+    What is in it is the server's to judge. Raises Mistake for what can't be read.
+    """
+    found = dump.trees(paths, stdin=standard_input(paths))
+    return tuple(sorted(found, key=lambda tree: tree.get("kind") != "Namespace"))
 
 
 def read(paths: tuple[str, ...], *, validate: bool = True) -> Loaded:

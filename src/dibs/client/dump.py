@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -19,7 +19,7 @@ from dibs.client import sources, writing
 from dibs.client.sources import Source
 from dibs.model import codec, codec_kind, documents, kinds, paths, versions
 from dibs.model.codec_kind import Member
-from dibs.model.documents import Document, Position
+from dibs.model.documents import Document, Parsed, Position
 from dibs.model.faults import MAX_FAULTS, PASSED_OVER, Fault, FaultKind
 from dibs.model.kinds import Known
 from dibs.values.mistake import Mistake
@@ -110,6 +110,33 @@ def load(
     )
 
 
+def trees(paths: Sequence[str], *, stdin: BinaryIO) -> tuple[dict[str, Any], ...]:
+    """Every object at `paths` as it stands there, of whatever kind; what is in it is not judged.
+
+    Raises Mistake for what can't be read, and for anything that is no object.
+    """
+    found: list[dict[str, Any]] = []
+    for source in sources.found(paths):
+        parsed = _parsed(source, stdin, _Told(None, source.path, 0, 0))
+        broken = [*parsed.faults, *(f for document in parsed.documents for f in document.faults)]
+        if broken:
+            raise Mistake(str(replace(broken[0], file=source.path)), path=source.path)
+        for document in parsed.documents:
+            members, faults = codec_kind.members(document.tree)
+            if faults:
+                raise Mistake(str(replace(faults[0], file=source.path)), path=source.path)
+            for member in members:
+                if not isinstance(member.tree, dict):
+                    raise Mistake("is no object", path=source.path)
+                head = {"apiVersion": member.api_version, "kind": member.kind}
+                found.append(
+                    {**{key: value for key, value in head.items() if value}, **member.tree}
+                )
+    if not found:
+        raise Mistake("no object in it", path=", ".join(paths))
+    return tuple(found)
+
+
 def write(objects: Sequence[Known], output: str, version: str = "") -> str:
     """Return the objects as "yaml" (several documents) or "json" (a List when not exactly one).
 
@@ -198,17 +225,7 @@ class _Gathering:
 def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -> None:
     told()
     gathering.begin_file()
-    try:
-        parsed = documents.parse(sources.read(source, stdin), told)
-    except Mistake as mistake:
-        where = f"{source.path}:{mistake.path}" if mistake.path else source.path
-        raise Mistake(
-            mistake.message,
-            path=mistake.path if mistake.path.startswith(source.path) else where,
-            value=mistake.value,
-            remedy=mistake.remedy,
-        ) from None
-    told(source.size)
+    parsed = _parsed(source, stdin, told)
     gathering.faults += [replace(fault, file=source.path) for fault in parsed.faults]
     if source.is_named and not parsed.documents and not parsed.faults:
         what = "standard input is empty" if source.path == sources.STDIN else "no manifest in it"
@@ -229,6 +246,21 @@ def _read(source: Source, stdin: BinaryIO, gathering: _Gathering, told: _Told) -
     if gathering.unlisted:
         message = f"{gathering.unlisted} more unknown or repeated fields are not listed"
         gathering.faults.append(Fault(FaultKind.UNKNOWN_FIELD, "", message, file=source.path))
+
+
+def _parsed(source: Source, stdin: BinaryIO, told: _Told) -> Parsed:
+    try:
+        parsed = documents.parse(sources.read(source, stdin), told)
+    except Mistake as mistake:
+        where = f"{source.path}:{mistake.path}" if mistake.path else source.path
+        raise Mistake(
+            mistake.message,
+            path=mistake.path if mistake.path.startswith(source.path) else where,
+            value=mistake.value,
+            remedy=mistake.remedy,
+        ) from None
+    told(source.size)
+    return parsed
 
 
 def _given_up(unseen: int) -> Fault:

@@ -68,6 +68,13 @@ class Http:
         except (aiohttp.ClientError, TimeoutError, OSError) as fault:
             raise Unreachable(f"{self.server}: {_why(fault)}") from fault
 
+    async def found(self, path: str) -> Tree | None:
+        """The object at a path, None when there is none."""
+        try:
+            return await self.fetch("GET", path)
+        except Missing:
+            return None
+
     async def text(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """An answer that is no JSON, such as logs."""
         try:
@@ -114,7 +121,7 @@ class Http:
         while True:
             query = {"watch": "true", "resourceVersion": revision, "allowWatchBookmarks": "true"}
             try:
-                async for event in self._events(_path(kind), query):
+                async for event in self.events(_path(kind), query):
                     tree = event["object"]
                     if event["type"] == "ERROR":
                         if tree.get("code") == 410:
@@ -130,9 +137,14 @@ class Http:
             except (aiohttp.ClientError, TimeoutError, OSError, Unreachable):
                 await asyncio.sleep(RETRY_S)
 
-    async def _events(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Tree]:
+    async def events(
+        self, path: str, query: Mapping[str, str], accept: str = "application/json"
+    ) -> AsyncIterator[Tree]:
+        """The events of one watch, until the server or the connection ends it."""
         timeout = aiohttp.ClientTimeout(total=None, sock_read=SILENCE_S)
-        async with self.session.get(self.server + path, params=query, timeout=timeout) as response:
+        async with self.session.get(
+            self.server + path, params=query, timeout=timeout, headers={"Accept": accept}
+        ) as response:
             if response.status >= 400:
                 _read(response.status, await response.read())
             async for line in response.content:
