@@ -54,7 +54,9 @@ def of(state: State, node: Node, asked: Asked) -> Refused:
         )
         assert isinstance(found, Refused), "what fails does so when it is asked"
         used = state.used.get(twin.metadata.name)
-        told = Told(state.ledger, state.supply, twin, used, asked.names, found)
+        names = asked.names
+        is_named = mentions(found, names)
+        told = Told(state.ledger, state.supply, twin, used, names, found, is_named)
         state.told.put(key, told)
     refused = renamed(told, asked.names)
     return refused if twin is node else replace(refused, node=node.metadata.name)
@@ -97,6 +99,16 @@ def standing_for(state: State, node: Node) -> Node:
     return index.roster.nodes[bits.first(index.layout.twins(number))]
 
 
+def mentions(refused: Refused, keys: Sequence[Key]) -> bool:
+    """Whether a reason, or what is noted beside a request, may name one of the claims."""
+    texts = chain(
+        (ask.note for ask in refused.asks),
+        (no.reason.text for ask in refused.asks for no in ask.noes),
+    )
+    names = [str(key) for key in keys]
+    return any(name in text for text in texts for name in names)
+
+
 def renamed(told: Told, keys: Sequence[Key]) -> Refused:
     """What was told, of the claims that ask now."""
     if told.claims == keys:
@@ -114,8 +126,9 @@ def renamed(told: Told, keys: Sequence[Key]) -> Refused:
         word = text(no.reason.text)
         return no if word == no.reason.text else replace(no, reason=replace(no.reason, text=word))
 
-    asks = tuple(
-        replace(ask, claim=names[ask.claim], note=text(ask.note), noes=tuple(map(reason, ask.noes)))
-        for ask in told.refused.asks
-    )
+    asks = tuple(replace(ask, claim=names[ask.claim]) for ask in told.refused.asks)
+    if told.is_named:
+        asks = tuple(
+            replace(ask, note=text(ask.note), noes=tuple(map(reason, ask.noes))) for ask in asks
+        )
     return replace(told.refused, asks=asks, note=text(told.refused.note))

@@ -33,7 +33,7 @@ from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.ledger import Ledger, claim_key
 from dibs.supply.pools import Stock, Supply
 from dibs.values.layered import Layered
-from dibs.values.stats import Kept
+from dibs.values.stats import Kept, Stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ DEFAULTS = Options()
 
 
 class Told(NamedTuple):
-    """The reasons of a no: on what ledger, slices and node, beside which Pods, for which claims."""
+    """The reasons of a no: on what ledger, slices and node, beside which Pods, for which claims.
+
+    `is_named` says that some reason may name one of the claims.
+    """
 
     ledger: Ledger
     supply: Supply
@@ -61,6 +64,7 @@ class Told(NamedTuple):
     used: Amounts | None
     claims: tuple[Key, ...]
     refused: Refused
+    is_named: bool
 
 
 # Reasons of so many devices are kept: some 300 bytes each.
@@ -109,6 +113,12 @@ class State(msgspec.Struct, frozen=True, eq=False):
         if not only:
             return self.snapshot.nodes
         return {only: self.snapshot.nodes[only]} if only in self.snapshot.nodes else {}
+
+    @property
+    def stats(self) -> tuple[Stats, ...]:
+        """How well everything that is remembered did, for who asks with -v."""
+        learned = self.index.learned.stats if self.index is not None else ()
+        return (*self.answers.stats, *learned, self.told.stats)
 
     def draws_natively(self, device: DeviceId) -> Device | None:
         """The device, if it draws from its node (KEP-5517)."""
@@ -179,12 +189,9 @@ class State(msgspec.Struct, frozen=True, eq=False):
             ledger = ledger.plus(claim)
         if ledger is self.ledger:
             return self
-        if self.index is None:
-            return replace(self, ledger=ledger)
-        touched: set[DeviceId] = set()
-        for name in (*present, *freed):
-            touched.update(self.ledger.devices_of(name), ledger.devices_of(name))
-        return replace(self, ledger=ledger, index=self.index.with_ledger(ledger, touched))
+        names = (*present, *freed)
+        index = self.index.with_claims(ledger, names) if self.index is not None else None
+        return replace(self, ledger=ledger, index=index)
 
     def _taking(self, before: Pod | None, now: Pod | None) -> State:
         """What Pods take of their nodes, after one was another."""
