@@ -8,7 +8,7 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
@@ -24,6 +24,7 @@ from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
 
 BOUNDS = Limits(
+    coming_bytes=30_000, requests_of_one=2,
     body_bytes=20_000, body_s=0.05, depth=20, header_bytes=2_000, watches=3, watches_of_one=2,
     connections=5, idle_s=0.1, write_s=0.05,
 )  # fmt: skip
@@ -105,6 +106,37 @@ def test_a_body_that_does_not_come_is_not_waited_for(server: Running) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 408")
 
 
+def test_bodies_that_come_in_have_a_bound_together() -> None:
+    bounds = replace(BOUNDS, body_s=5, requests_of_one=9)
+    head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nContent-Length: 19000\r\n\r\n".encode()
+    with apiserver.running(bounds=bounds) as server, wire(server) as first:
+        first.sendall(head + b" " * 18_000)
+        wait_for(lambda: server.handler.load.coming_bytes >= 18_000)
+        large = json.dumps({"metadata": {"name": "c"}, "data": {"a": "x" * 15_000}}).encode()
+        assert ask(server, "POST", MAPS, large) == (429, "TooManyRequests")
+        first.close()
+        wait_for(lambda: not server.handler.load.coming_bytes)
+        assert ask(server, "POST", MAPS, large)[0] == 201
+
+
+def test_one_client_has_so_many_requests_at_a_time() -> None:
+    bounds = replace(BOUNDS, body_s=5)
+    head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n".encode()
+    with apiserver.running(bounds=bounds) as server, wire(server) as one, wire(server) as two:
+        one.sendall(head)
+        two.sendall(head)
+        wait_for(lambda: server.handler.load.requests.total() == 2)
+        assert ask(server, "GET", MAPS) == (429, "TooManyRequests")
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if is_so():
+            return
+        time.sleep(0.01)
+    raise AssertionError
+
+
 def test_a_head_that_does_not_come_is_not_waited_for(server: Running) -> None:
     begun = time.monotonic()
     with wire(server) as connection:
@@ -158,18 +190,13 @@ def test_one_connection_too_many_is_closed(server: Running) -> None:
 
 @pytest.mark.slow
 def test_who_does_not_read_is_dropped() -> None:
-    bounds = replace(BOUNDS, body_bytes=1_000_000, connections=50)
+    bounds = replace(BOUNDS, body_bytes=1_000_000, coming_bytes=1_000_000, connections=50)
     with apiserver.running(bounds=bounds) as server, closing(watch(server)) as deaf:
         assert deaf.getresponse().status == 200
         for index in range(80):
             large = {"metadata": {"name": f"c{index}"}, "data": {"a": "x" * 200_000}}
             assert ask(server, "POST", MAPS, json.dumps(large).encode())[0] == 201
-        load = server.handler.load
-        for _ in range(100):
-            if not load.watches.total():
-                break
-            time.sleep(0.05)
-        assert not load.watches.total()
+        wait_for(lambda: not server.handler.load.watches.total())
 
 
 class Noting(Open):

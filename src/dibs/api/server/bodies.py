@@ -20,7 +20,7 @@ from dibs.api.openapi import strict
 from dibs.api.patches.refused import Refused
 from dibs.api.patching import Patch
 from dibs.api.protobuf import decode
-from dibs.api.server.limits import Limits
+from dibs.api.server.limits import Load
 from dibs.model import paths, yaml_reader
 from dibs.model.yaml_reader import Unreadable
 
@@ -38,52 +38,56 @@ class Body:
     duplicates: tuple[str, ...] = ()
 
 
-async def content(request: web.BaseRequest, limits: Limits) -> bytes:
+async def content(request: web.BaseRequest, load: Load) -> bytes:
     """Return the bytes. Raises Failure: 413 too large, 408 too slow, 400 broken off."""
-    if (request.content_length or 0) > limits.body_bytes:
-        raise failures.too_large(limits.body_bytes)
+    bounds = load.limits
+    if (request.content_length or 0) > bounds.body_bytes:
+        raise failures.too_large(bounds.body_bytes)
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(limits.body_s):
+        async with asyncio.timeout(bounds.body_s):
             async for part in request.content.iter_any():
+                if size + len(part) > bounds.body_bytes:
+                    raise failures.too_large(bounds.body_bytes)
+                load.has_come(len(part))
                 size += len(part)
-                if size > limits.body_bytes:
-                    raise failures.too_large(limits.body_bytes)
                 parts.append(part)
     except TimeoutError:
-        raise failures.too_slow(limits.body_s) from None
+        raise failures.too_slow(bounds.body_s) from None
     except (HttpProcessingError, web.RequestPayloadError) as fault:
         raise failures.bad_request(f"the body can't be read: {fault}") from None
+    finally:
+        load.coming_bytes -= size
     return b"".join(parts)
 
 
-async def an_object(request: web.BaseRequest, limits: Limits, api_version: str, kind: str) -> Body:
+async def an_object(request: web.BaseRequest, load: Load, api_version: str, kind: str) -> Body:
     """Return the object in the body, which is of that kind. Raises Failure: 400, 413, 415."""
-    data = await content(request, limits)
-    return _object(_media(request), data, limits, api_version, kind)
+    data = await content(request, load)
+    return _object(_media(request), data, load, api_version, kind)
 
 
-async def options(request: web.BaseRequest, limits: Limits) -> Tree | None:
+async def options(request: web.BaseRequest, load: Load) -> Tree | None:
     """Return the DeleteOptions in the body, None when it is empty."""
-    data = await content(request, limits)
+    data = await content(request, load)
     if not data.strip():
         return None
-    tree = _object(_media(request), data, limits, "v1", "DeleteOptions").tree
+    tree = _object(_media(request), data, load, "v1", "DeleteOptions").tree
     return check.fitted("v1", "DeleteOptions", tree)
 
 
-async def a_patch(request: web.BaseRequest, limits: Limits) -> Patch:
+async def a_patch(request: web.BaseRequest, load: Load) -> Patch:
     """Raises Failure: 415 for a type that is no patch."""
     media = _media(request)
     if media not in patching.TYPES:
         raise failures.wrong_media_type(media, patching.TYPES)
-    data = await content(request, limits)
+    data = await content(request, load)
     if media != patching.APPLY:
         tree, duplicates = _json(data)
-        return Patch(media, _shallow(tree, limits), duplicates)
+        return Patch(media, _shallow(tree, load), duplicates)
     tree, duplicates = _json_or_yaml(data)
-    return Patch(media, _shallow(tree, limits), duplicates)
+    return Patch(media, _shallow(tree, load), duplicates)
 
 
 def _json_or_yaml(data: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -98,7 +102,7 @@ def _media(request: web.BaseRequest) -> str:
     return request.headers.get("Content-Type", JSON).partition(";")[0].strip().lower()
 
 
-def _object(media: str, data: bytes, limits: Limits, api_version: str, kind: str) -> Body:
+def _object(media: str, data: bytes, load: Load, api_version: str, kind: str) -> Body:
     if media == PROTOBUF:
         try:
             return Body(_mapping(decode.decode(data, api_version, kind)))
@@ -110,7 +114,7 @@ def _object(media: str, data: bytes, limits: Limits, api_version: str, kind: str
         tree, duplicates = _yaml(data)
     else:
         raise failures.wrong_media_type(media, _ACCEPTED)
-    return Body(_mapping(_shallow(tree, limits)), duplicates)
+    return Body(_mapping(_shallow(tree, load)), duplicates)
 
 
 def _json(data: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -144,10 +148,10 @@ def _mapping(tree: object) -> Tree:
     return tree
 
 
-def _shallow(tree: Any, limits: Limits) -> Any:
+def _shallow(tree: Any, load: Load) -> Any:
     """Raise Failure (400) when the tree is nested deeper than anything of ours."""
     level = [tree] if isinstance(tree, dict | list) else []
-    for _ in range(limits.depth):
+    for _ in range(load.limits.depth):
         if not level:
             return tree
         level = [
@@ -156,7 +160,7 @@ def _shallow(tree: Any, limits: Limits) -> Any:
             for inner in (each.values() if isinstance(each, dict) else each)
             if isinstance(inner, dict | list)
         ]
-    raise failures.bad_request(f"the body is nested deeper than {limits.depth} levels")
+    raise failures.bad_request(f"the body is nested deeper than {load.limits.depth} levels")
 
 
 def kind_of(call: Call) -> tuple[str, str]:

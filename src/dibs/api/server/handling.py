@@ -106,7 +106,7 @@ class Handler:
         request = Request(http, peer, what, query, Wish(accepted, queries.including(query)))
         if what.verb == "watch":
             return await self._watch(request)
-        with self.load.request():
+        with self.load.request(caller.name):
             if what.verb in _READS:
                 done = await self._noted(request, asked)
             else:
@@ -238,7 +238,7 @@ class Handler:
         return self._done(request, written)
 
     async def patch(self, request: Request) -> Done:
-        sent = await bodies.a_patch(request.http, self.bounds)
+        sent = await bodies.a_patch(request.http, self.load)
         options = queries.writing(request.query, _agent(request))
         if sent.type == patching.APPLY and not request.query.get("fieldManager"):
             options = replace(options, manager="")
@@ -246,13 +246,13 @@ class Handler:
         return self._done(request, written)
 
     async def delete(self, request: Request) -> Done:
-        given = await bodies.options(request.http, self.bounds)
+        given = await bodies.options(request.http, self.load)
         options = queries.deleting(request.query, given)
         written = await deletes.delete(self.plane, request.call, options)
         return self._done(request, written)
 
     async def deletecollection(self, request: Request) -> Done:
-        given = await bodies.options(request.http, self.bounds)
+        given = await bodies.options(request.http, self.load)
         options = queries.deleting(request.query, given)
         selected = queries.listing(request.query)
         done = await deletes.delete_collection(self.plane, request.call, selected, options)
@@ -266,7 +266,7 @@ class Handler:
 
     async def _body(self, request: Request) -> bodies.Body:
         version, kind = bodies.kind_of(request.call)
-        return await bodies.an_object(request.http, self.bounds, version, kind)
+        return await bodies.an_object(request.http, self.load, version, kind)
 
     def _done(self, request: Request, written: Written) -> Done:
         answer = answers.of_written(self.plane, request.call, written, request.wish)

@@ -16,7 +16,8 @@ from dibs.api import failures
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken.
+    """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken;
+    `coming_bytes` is what all bodies that are coming in may have come to.
 
     All watches together are written to about `writes_per_s` times a second; what happens between
     is told together, so that many watches of much don't take the server from everybody else.
@@ -28,6 +29,8 @@ class Limits:
     header_bytes: int = 16 * 1024
     headers: int = 100
     requests: int = 400
+    requests_of_one: int = 200
+    coming_bytes: int = 256 * 2**20
     watches: int = 10_000
     watches_of_one: int = 1_000
     connections: int = 12_000
@@ -42,7 +45,8 @@ class Load:
     """What is going on now; owned by one server."""
 
     limits: Limits
-    requests: int = 0
+    requests: Counter[str] = field(default_factory=Counter)
+    coming_bytes: int = 0
     watches: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -51,32 +55,43 @@ class Load:
         return self.watches.total() / self.limits.writes_per_s
 
     @contextmanager
-    def request(self) -> Iterator[None]:
-        """Raises Failure (429) when too many are being answered."""
-        if self.requests >= self.limits.requests:
-            raise failures.too_many("too many requests at a time; try again later")
-        self.requests += 1
-        try:
+    def request(self, caller: str) -> Iterator[None]:
+        """Raises Failure (429) when the caller, or all of them, have too many at a time."""
+        bounds = self.limits
+        with _one_more(
+            self.requests, caller, "requests", bounds.requests_of_one, bounds.requests, 1
+        ):
             yield
-        finally:
-            self.requests -= 1
 
     @contextmanager
     def watch(self, caller: str) -> Iterator[None]:
-        """Raises Failure (429) when the caller, or all of them, have too many."""
-        if self.watches[caller] >= self.limits.watches_of_one:
-            raise failures.too_many(
-                f"{caller} has {self.watches[caller]} watches open, which is the limit", 10
-            )
-        if self.watches.total() >= self.limits.watches:
-            raise failures.too_many(f"{self.watches.total()} watches are open, the limit", 10)
-        self.watches[caller] += 1
-        try:
+        """Raises Failure (429) when the caller, or all of them, have too many open."""
+        bounds = self.limits
+        with _one_more(self.watches, caller, "watches", bounds.watches_of_one, bounds.watches, 10):
             yield
-        finally:
-            self.watches[caller] -= 1
-            if not self.watches[caller]:
-                del self.watches[caller]
+
+    def has_come(self, size: int) -> None:
+        """Raises Failure (429) when what comes in is too much for our memory."""
+        if self.coming_bytes + size > self.limits.coming_bytes:
+            raise failures.too_many("too much is being sent at a time; try again later")
+        self.coming_bytes += size
+
+
+@contextmanager
+def _one_more(
+    going: Counter[str], caller: str, what: str, of_one: int, of_all: int, retry_s: int
+) -> Iterator[None]:
+    if going[caller] >= of_one:
+        raise failures.too_many(f"{caller} has {going[caller]} {what} open, the limit", retry_s)
+    if going.total() >= of_all:
+        raise failures.too_many(f"{going.total()} {what} are open, the limit", retry_s)
+    going[caller] += 1
+    try:
+        yield
+    finally:
+        going[caller] -= 1
+        if not going[caller]:
+            del going[caller]
 
 
 def patience(limits: Limits, size: int) -> asyncio.Timeout:
