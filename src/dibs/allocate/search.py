@@ -56,13 +56,14 @@ def first_full(problem: Problem, budget: int) -> Found:
         return Found(None, descent.steps)
     # Perhaps a part of the question can't be answered even with nothing taken by the rest. Then the
     # search would find that out anew for every way to have the rest.
+    exploration = Exploration(problem, survey)
     for patience in PATIENCE:
-        found = explore(problem, survey, min(budget, patience))
+        found = exploration.go_on(min(budget, patience))
         if not found.is_cut or budget <= patience:
             return found
         if any(is_impossible(part, patience) for part in _parts(problem)):
             return Found(None, found.steps)
-    return explore(problem, survey, budget)
+    return exploration.go_on(budget)
 
 
 def is_impossible(problem: Problem, budget: int) -> bool:
@@ -112,28 +113,39 @@ def descend(problem: Problem, budget: int) -> Found:
 
 def explore(problem: Problem, survey: Survey | None, budget: int) -> Found:
     """Try everything, but for what a survey shows to be in vain; without one nothing is skipped."""
-    steps = 0
-    dead_ends: set[object] = set()
-    effort = survey.effort if survey else Effort()
-    spent_before = effort.spent
-    stack = [(Draft(), successors(problem, Draft(), survey))]
-    while stack:
-        draft, following = stack[-1]
-        if _is_full(problem, draft):
-            return Found(draft, steps)
-        grown = next(following, None)
-        if grown is None:
-            if survey and len(dead_ends) < MOST_DEAD_ENDS:
-                dead_ends.add(survey.likeness.outlook(draft))
-            stack.pop()
-            continue
-        steps += 1
-        if steps + effort.spent - spent_before > budget:
-            return Found(None, steps, is_cut=True)
-        if survey and dead_ends and survey.likeness.outlook(grown) in dead_ends:
-            continue
-        stack.append((grown, successors(problem, grown, survey)))
-    return Found(None, steps)
+    return Exploration(problem, survey).go_on(budget)
+
+
+class Exploration:
+    """A search that can be interrupted: `stack` has each draft with what is still to be tried of
+    it."""
+
+    def __init__(self, problem: Problem, survey: Survey | None) -> None:
+        self.problem, self.survey = problem, survey
+        self.effort = survey.effort if survey else Effort()
+        self.steps = -self.effort.spent
+        self.dead_ends: set[object] = set()
+        self.stack = [(Draft(), successors(problem, Draft(), survey))]
+
+    def go_on(self, budget: int) -> Found:
+        """Search until so many steps have been taken in all."""
+        problem, survey, stack, dead_ends = self.problem, self.survey, self.stack, self.dead_ends
+        while stack:
+            draft, following = stack[-1]
+            if _is_full(problem, draft):
+                return Found(draft, self.steps + self.effort.spent)
+            if self.steps + self.effort.spent >= budget:
+                return Found(None, budget, is_cut=True)
+            grown = next(following, None)
+            if grown is None:
+                if survey and len(dead_ends) < MOST_DEAD_ENDS:
+                    dead_ends.add(survey.likeness.outlook(draft))
+                stack.pop()
+                continue
+            self.steps += 1
+            if not (survey and dead_ends and survey.likeness.outlook(grown) in dead_ends):
+                stack.append((grown, successors(problem, grown, survey)))
+        return Found(None, self.steps + self.effort.spent)
 
 
 def _is_full(problem: Problem, draft: Draft) -> bool:

@@ -271,6 +271,41 @@ def in_worlds() -> Iterator[Asked]:
             yield Asked(conform.read(tree(each)))
     for seed in (*range(150), *TELL_CARDS_APART):
         yield Asked(card_question(seed))
+    yield Asked(keys_and_bins())
+
+
+def keys_and_bins() -> Question:
+    """Which of two keys opens the claim decides on which side of the node the rest must be packed,
+    and that only one side has room for it no count of bounds can tell."""
+    devices = [b.device(f"key-{side}", kind="key", attributes={"x/side": side}) for side in "ab"]
+    devices += [
+        b.device(
+            f"bin-{side}-{number}",
+            kind="bin",
+            attributes={"x/side": side},
+            capacity={"room": room},
+            shareable=True,
+        )
+        for side, room in (("a", "100"), ("b", "110"))
+        for number in range(2)
+    ]
+    kind = 'device.attributes["gpu.example.com"].kind'
+    packed = [
+        b.request(f"part-{number}", f'{kind} == "bin"', capacity={"room": size})
+        for number, size in enumerate(("70", "40", "40", "40"))
+    ]
+    requests = [b.request(name, f'{kind} == "key"') for name in ("own", "other")] + packed
+    matched = b.match("x/side", "own", *(each.name for each in packed))
+    return Question(
+        id="keys-and-bins",
+        features=ALL,
+        node=b.node("node-a"),
+        slices=(b.resource_slice(*devices, node="node-a"),),
+        classes={"gpu": b.device_class("gpu")},
+        claims=(b.claim("one", *requests, constraints=[matched]),),
+        allocated=(),
+        timeout_s=10,
+    )
 
 
 def card_question(seed: int) -> Question:
