@@ -16,7 +16,7 @@ COMMANDS = {
     "why": "Say why a Pod or claim waits, or what it got and why that.",
     "devices": "List who has which device: claim, Pod, container.",
     "lint": "Find faults in manifests, each with its line and remedy.",
-    "up": "Run a control plane on this box, for kubectl and all other clients.",
+    "up": "Run a control plane on this box, for kubectl and the rest.",
     "get": "List objects of a cluster, or print them.",
     "describe": "Show one object, what happened to it, and the reasons.",
     "apply": "Have objects be as files say.",

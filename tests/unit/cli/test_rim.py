@@ -51,7 +51,7 @@ def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str])
         (["why"], "KIND/NAME"),
         (["why", "train"], "as in pod/train-0"),
         (["why", "pood/train"], "ask about a pod or a claim"),
-        (["allocate"], "no -f is given"),
+        (["allocate"], "there is no cluster"),
         (["lint"], "PATH"),
     ],
 )
