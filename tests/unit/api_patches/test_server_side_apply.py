@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dibs.api.patches import entries, serverside
+from dibs.api.patches import attempt, entries, serverside
 from dibs.api.patches.refused import Refused
 
 Tree = dict[str, Any]
@@ -323,7 +323,7 @@ def test_an_object_nobody_has_applied_to_is_owned_from_before() -> None:
 def _client_side(data: Tree, applied: Tree) -> Tree:
     """An object as `kubectl apply` leaves it."""
     text = json.dumps(applied)
-    live = config(data, annotations={serverside.LAST_APPLIED: text})
+    live = config(data, annotations={attempt.LAST_APPLIED: text})
     return serverside.track(None, live, manager="kubectl-client-side-apply", now=T0)
 
 
@@ -332,7 +332,7 @@ def test_kubectl_moves_from_client_side_apply_without_conflicts() -> None:
     tree = serverside.apply(live, config({"a": "2", "b": "1"}), manager="kubectl", now=T1)
     assert tree["data"] == {"a": "2", "b": "1"}
     # The annotation goes on telling the truth.
-    text = tree["metadata"]["annotations"][serverside.LAST_APPLIED]
+    text = tree["metadata"]["annotations"][attempt.LAST_APPLIED]
     assert json.loads(text) == config({"a": "2", "b": "1"})
     # Another name of the manager opts out.
     assert refusal(live, config({"a": "2"}), "bob").code == 409
@@ -346,7 +346,7 @@ def test_what_others_changed_since_is_still_a_conflict() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "5", '{"apiVersion": "v2"}', "[" * 100_000])
 def test_a_broken_annotation_explains_nothing(text: str) -> None:
-    live = config({"a": "1"}, annotations={serverside.LAST_APPLIED: text})
+    live = config({"a": "1"}, annotations={attempt.LAST_APPLIED: text})
     live = serverside.track(None, live, manager="x", now=T0)
     assert refusal(live, config({"a": "2"}), "kubectl").code == 409
 
