@@ -6,8 +6,10 @@ answer can be shared by all that agree on what it does read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dibs.cel import ast
-from dibs.cel.ast import Call, Fold, Ident, Literal, Node, Select
+from dibs.cel.ast import Call, Fold, Ident, ListNode, Literal, Node, Select
 from dibs.cel.check import Checked
 
 Read = tuple[str, ...]
@@ -38,6 +40,36 @@ def of(checked: Checked) -> frozenset[Read]:
         else:
             pending.extend((child, hidden) for child in ast.children(node))
     return frozenset(found)
+
+
+def pins(root: Node) -> Iterator[tuple[Read, frozenset[str]]]:
+    """Paths that must lead to one of some texts, or the expression isn't true.
+
+    Of the parts that are joined by && those that say `path == "text"` or `path in ["text", …]`.
+    """
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Call) or node.target is not None or len(node.args) != 2:
+            continue
+        one, other = node.args
+        match node.function, one, other:
+            case "_&&_", _, _:
+                pending += (other, one)
+            case ("_==_", Literal(value=str(text)), path) | (
+                "_==_",
+                path,
+                Literal(value=str(text)),
+            ):
+                found = _path(path)
+                if found is not None:
+                    yield found, frozenset([text])
+            case "@in", path, ListNode(elements=elements, optional=optional) if not optional:
+                found = _path(path)
+                texts = [each.value for each in elements if isinstance(each, Literal)]
+                strings = frozenset(text for text in texts if isinstance(text, str))
+                if found is not None and len(texts) == len(elements) and len(strings) == len(texts):
+                    yield found, strings
 
 
 def _path(node: Node) -> Read | None:

@@ -15,10 +15,6 @@ Planes = tuple[int, ...]
 NONE: Set = 0
 
 
-def everything(size: int) -> Set:
-    return (1 << size) - 1
-
-
 def numbers(members: Set) -> Iterator[int]:
     """The numbers in a set, smallest first."""
     while members:
@@ -38,18 +34,6 @@ def of(members: Iterable[int], size: int) -> Set:
     for number in members:
         octets[number >> 3] |= 1 << (number & 7)
     return int.from_bytes(octets, "little")
-
-
-def inserted(members: Set, number: int) -> Set:
-    """The set when everything from `number` on is counted one higher."""
-    below = members & ((1 << number) - 1)
-    return below | members >> number << number + 1
-
-
-def removed(members: Set, number: int) -> Set:
-    """The set without `number`, and what is above it counted one lower."""
-    below = members & ((1 << number) - 1)
-    return below | members >> number + 1 << number
 
 
 # --- counting ------------------------------------------------------------------------------------

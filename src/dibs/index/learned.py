@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dibs.index import bits, slotting
+from dibs.index import bits, looks, slotting
 from dibs.index.bits import Planes, Set
 from dibs.index.layout import Layout, Load, Tray
-from dibs.index.looks import Look, Shareable, Test
+from dibs.index.looks import Look, Pin, Shareable, Test
 from dibs.index.wants import Want
 from dibs.model.objects import DeviceClass
 from dibs.supply.published import Candidate
@@ -28,6 +28,8 @@ MOST_GROUPS = 4_096
 MOST_TESTS = 512
 # Claims are read once for so many different specifications.
 MOST_WANTS = 1_024
+# Devices that are found by an attribute, of all attributes together: some 300 bytes each.
+MOST_SPOTS = 200_000
 # The same of tests that ask devices one by one.
 MOST_JUDGED = 64
 
@@ -82,6 +84,21 @@ class Judged:
         return _good(self.layout, dict(enumerate(self.passed)), wide, fails)
 
 
+# A device's place in a tray.
+Spot = tuple[Tray, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spots:
+    """The devices of a layout by a look that differs on nearly each of them."""
+
+    layout: Layout
+    by_look: Mapping[Hashable, Sequence[Spot]]
+
+    def __len__(self) -> int:
+        return len(self.by_look)
+
+
 class _Read(NamedTuple):
     classes: Mapping[str, DeviceClass]
     want: Want | None
@@ -93,6 +110,7 @@ class Learned:
     def __init__(self) -> None:
         self._groupings: Kept[Look, Grouping] = Kept("groups of devices", MOST_GROUPS, len)
         self._passed: Kept[Test, Good] = Kept("tests of devices", MOST_TESTS)
+        self._spots: Kept[Look, Spots] = Kept("devices by an attribute", MOST_SPOTS, len)
         self._judged: Kept[Test, Judged] = Kept("tests of single devices", MOST_JUDGED)
         self._wants: Kept[bytes, _Read] = Kept("wants", MOST_WANTS)
         self._combined: Kept[tuple[Test, ...], Good] = Kept("combined tests", MOST_TESTS)
@@ -121,7 +139,14 @@ class Learned:
 
     @property
     def stats(self) -> tuple[Stats, ...]:
-        kept = (self._wants, self._groupings, self._passed, self._judged, self._combined)
+        kept = (
+            self._wants,
+            self._groupings,
+            self._passed,
+            self._spots,
+            self._judged,
+            self._combined,
+        )
         return tuple(each.stats for each in kept)
 
     def _passing(self, layout: Layout, test: Test) -> Good:
@@ -131,8 +156,17 @@ class Learned:
         groups = self._grouping(layout, test.look).groups
         if groups is not None:
             return self._passed.put(test, _by_group(layout, test, groups))
+        if (pin := looks.pin_of(test)) is not None:
+            return self._passed.put(test, _pinned(layout, test, self._found(layout, pin)))
         judged = self._judged.put(test, _one_by_one(layout, test, self._judged.get(test)))
         return self._passed.put(test, judged.good())
+
+    def _found(self, layout: Layout, pin: Pin) -> Sequence[Spot]:
+        """Where a device is that may pass a test of this pin."""
+        known = self._spots.get(pin.look)
+        if known is None or known.layout is not layout:
+            known = self._spots.put(pin.look, Spots(layout, _spots(layout, pin.look)))
+        return [spot for seen in pin.seen for spot in known.by_look.get(seen, ())]
 
     def _grouping(self, layout: Layout, look: Look) -> Grouping:
         known = self._groupings.get(look)
@@ -233,6 +267,31 @@ def _entered(
             group = groups.setdefault(each, Group(tray.load.candidates[places[0]]))
             group.wide[tray.load] = bits.of(places, len(tray.load))
     return groups
+
+
+# --- by one attribute ----------------------------------------------------------------------------
+
+
+def _spots(layout: Layout, look: Look) -> Mapping[Hashable, Sequence[Spot]]:
+    found: dict[Hashable, list[Spot]] = {}
+    for tray in (tray for trays in layout.trays.values() for tray in trays):
+        for place, candidate in enumerate(tray.load.candidates):
+            found.setdefault(look.at(candidate), []).append((tray, place))
+    return found
+
+
+def _pinned(layout: Layout, test: Test, spots: Sequence[Spot]) -> Good:
+    """Only devices at these spots can pass. On which others the test fails isn't known."""
+    slots: dict[int, Set] = {}
+    wide: dict[Load, Set] = {}
+    for tray, place in spots:
+        if test.passes(tray.load.candidates[place]):
+            if tray.slot is None:
+                wide[tray.load] = wide.get(tray.load, bits.NONE) | 1 << place
+            else:
+                slot = tray.slot + place
+                slots[slot] = slots.get(slot, bits.NONE) | tray.nodes
+    return _good(layout, slots, wide, layout.roster.all)
 
 
 # --- one by one ----------------------------------------------------------------------------------

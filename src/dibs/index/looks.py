@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dibs.allocate import capacity
+from dibs.cel import reads
 from dibs.cel.reads import Read
 from dibs.cel.runtime import EvaluationError
-from dibs.model.objects import DeviceCapacity, DeviceToleration
+from dibs.model.objects import DeviceAttribute, DeviceCapacity, DeviceToleration
 from dibs.request import views
 from dibs.request.selectors import Selector
 from dibs.supply import taints
@@ -42,6 +43,13 @@ class Test(Protocol):
 
     def passes(self, candidate: Candidate) -> bool | None:
         """None when the test fails on the device, which may be fatal for the whole attempt."""
+
+
+class Pin(NamedTuple):
+    """A coarser look, and what must be seen in it by a device that passes."""
+
+    look: Look
+    seen: frozenset[Hashable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,20 @@ def selecting(expression: str) -> Test:
         return Selecting.of(expression)
     except Mistake:
         return Uncompiled(expression)
+
+
+def pin_of(test: Test) -> Pin | None:
+    """An attribute that says which few devices can pass; without one every device has to be asked.
+
+    As in `device.attributes["d"].uuid == "x"`, alone or joined with more by &&.
+    """
+    if not isinstance(test, Selecting):
+        return None
+    for read, texts in reads.pins(test.selector.program.root):
+        if len(read) == 4 and read[:2] == ("device", "attributes"):
+            seen = frozenset((DeviceAttribute(string=text),) for text in texts)
+            return Pin(Attributes((read,)), seen)
+    return None
 
 
 def _seen(candidate: Candidate, read: Read) -> Hashable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dibs.cel import reads
 from dibs.request import selectors
 
 D = 'device.attributes["d"]'
@@ -30,3 +31,29 @@ READS = {
 @pytest.mark.parametrize("expression", READS)
 def test_reads(expression: str) -> None:
     assert selectors.compile(expression).program.reads == READS[expression]
+
+
+U = f"{D}.u"
+AT = ("device", "attributes", "d", "u")
+
+PINS = {
+    f"{U} == 'a'": [(AT, {"a"})],
+    f"'a' == {U}": [(AT, {"a"})],
+    f"{U} in ['a', 'b'] && device.driver == 'x'": [
+        (AT, {"a", "b"}),
+        (("device", "driver"), {"x"}),
+    ],
+    f"(true && {U} == 'a') && {D}.n > 1": [(AT, {"a"})],
+    f"{U} == 'a' || true": [],
+    f"!({U} == 'a')": [],
+    f"{U} != 'a'": [],
+    f"{U} == 1": [],
+    f"{U} in [dyn('a'), {D}.v]": [],
+    f"{U}.startsWith('a')": [],
+}
+
+
+@pytest.mark.parametrize("expression", PINS)
+def test_pins(expression: str) -> None:
+    root = selectors.compile(expression).program.root
+    assert list(reads.pins(root)) == PINS[expression]

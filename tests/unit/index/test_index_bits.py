@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dibs.index import bits
@@ -11,7 +11,7 @@ SIZE = 12
 SETS = st.integers(0, 2**SIZE - 1)
 MANY = st.lists(SETS, max_size=9)
 AMOUNTS = st.lists(st.tuples(st.integers(0, 40), SETS), max_size=6)
-EVERYBODY = bits.everything(SIZE)
+FEW = settings(max_examples=40)
 
 
 def counts(planes: bits.Planes) -> list[int]:
@@ -22,6 +22,7 @@ def one_by_one(sets: list[int]) -> list[int]:
     return [sum(each >> number & 1 for each in sets) for number in range(SIZE)]
 
 
+@FEW
 @given(SETS)
 def test_a_set_is_its_numbers(members: int) -> None:
     numbers = list(bits.numbers(members))
@@ -31,17 +32,20 @@ def test_a_set_is_its_numbers(members: int) -> None:
         assert bits.first(members) == numbers[0]
 
 
+@FEW
 @given(MANY)
 def test_counting_is_adding_up(sets: list[int]) -> None:
     assert counts(bits.count(sets)) == one_by_one(sets)
 
 
+@FEW
 @given(AMOUNTS)
 def test_a_tally_is_the_sum_of_its_amounts(amounts: list[tuple[int, int]]) -> None:
     expected = [sum(amount for amount, each in amounts if each >> n & 1) for n in range(SIZE)]
     assert counts(bits.tally(amounts, SIZE)) == expected
 
 
+@FEW
 @given(MANY, MANY)
 def test_a_sum_less_one_part_is_the_other(left: list[int], right: list[int]) -> None:
     total = bits.plus(bits.count(left), bits.count(right))
@@ -49,6 +53,7 @@ def test_a_sum_less_one_part_is_the_other(left: list[int], right: list[int]) -> 
     assert counts(bits.minus(total, bits.count(right))) == one_by_one(left)
 
 
+@FEW
 @given(MANY, SETS, st.integers(0, 10))
 def test_who_has_enough(sets: list[int], members: int, least: int) -> None:
     found = bits.at_least(bits.count(sets), least, members)
@@ -56,6 +61,7 @@ def test_who_has_enough(sets: list[int], members: int, least: int) -> None:
     assert found == bits.of(enough, SIZE) & members
 
 
+@FEW
 @given(MANY, SETS)
 def test_who_has_least(sets: list[int], members: int) -> None:
     found = bits.smallest(bits.count(sets), members)
