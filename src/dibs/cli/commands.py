@@ -43,7 +43,10 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = MODULES.get(cmd_name, cmd_name)
-        command = importlib.import_module(f"dibs.cli.{module}").command
+        try:
+            command = importlib.import_module(f"dibs.cli.{module}").command
+        except ModuleNotFoundError as lack:
+            raise _missing(cmd_name, lack) from lack
         assert isinstance(command, click.Command)
         return command
 
@@ -62,6 +65,18 @@ class Commands(click.Group):
             then = f"; {near}" if near else ""
             raise click.UsageError(f"{name!r} is not a command of dibs{then}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _missing(command: str, lack: ModuleNotFoundError) -> Exception:
+    """What an installation lacks is the user's to add; what is missing of dibs itself is a bug."""
+    from dibs.values.mistake import Mistake
+
+    if (lack.name or "").partition(".")[0] == "dibs":
+        return lack
+    return Mistake(
+        f"dibs {command} needs {lack.name}, which is not installed",
+        remedy="pip install 'dibs[up]'",
+    )
 
 
 @click.command(

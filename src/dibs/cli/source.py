@@ -54,7 +54,7 @@ def from_cluster(context: str = "") -> tuple[Known, ...]:
     try:
         from dibs.cli import reaching
         from dibs.client import live
-    except ImportError as lack:
+    except ModuleNotFoundError as lack:
         raise Mistake(
             f"reading from a cluster needs {lack.name}, which is not installed",
             remedy=f"pip install 'dibs[up]'; or {SAVE}",
