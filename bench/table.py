@@ -15,7 +15,7 @@ from bench.figures import Record
 
 _STYLES = {"met": "green", "not met": "bold red", "–": "dim"}
 # Wide enough for a line a figure where no terminal says how wide it is.
-_PIPE_WIDTH = 160
+_PIPE_WIDTH = 180
 
 
 def console() -> Console:
