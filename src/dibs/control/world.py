@@ -32,7 +32,7 @@ class World:
     @classmethod
     def of(cls, mirror: Mirror, options: Options) -> World:
         """An empty world that fills as the mirror does."""
-        world = cls(mirror, State.of(Snapshot.of(()), options))
+        world = cls(mirror, State.of(Snapshot.of((), implies_nodes=False), options))
         mirror.listen(world.changed)
         return world
 
