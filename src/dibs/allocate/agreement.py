@@ -28,6 +28,22 @@ Value = tuple[str, object]
 Holders = Mapping[Value, Places]
 
 
+class Sparse(Holders):
+    """Holders of very many values, in lists: as sets they would take the square of a large pool."""
+
+    def __init__(self, lists: Mapping[Value, Sequence[int]]) -> None:
+        self.lists = lists
+
+    def __getitem__(self, value: Value) -> Places:
+        return places.of(self.lists[value])
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.lists)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One constraint: whom it concerns, and which places have which value.

@@ -27,7 +27,7 @@ from dibs.allocate import (
     rooms,
     totals,
 )
-from dibs.allocate.agreement import Rule
+from dibs.allocate.agreement import Holders, Rule, Sparse
 from dibs.allocate.alike import Likeness
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
@@ -50,6 +50,8 @@ BITS_A_STEP = 400_000
 VALUES_A_STEP = 200
 # … or that meets so many wants, each against each, from the same devices.
 WANTS_A_STEP = 16
+# Sets of more bits than this in all are made when needed.
+MOST_HELD = 8_000_000
 
 
 class Effort:
@@ -360,7 +362,6 @@ def _rule(
     constraint: Constraint,
     concerned: frozenset[Ask],
 ) -> Rule:
-    holders: dict[tuple[str, object], Places] = defaultdict(int)
     # Asks that derive the attribute differently may see different values: any will do.
     readers: dict[str | None, Ask] = {}
     wanted: dict[str | None, Places] = defaultdict(int)
@@ -368,6 +369,7 @@ def _rule(
         expression = ask.derived.get(constraint.attribute)
         readers.setdefault(expression, ask)
         wanted[expression] |= good[ask]
+    lists: dict[tuple[str, object], list[int]] = defaultdict(list)
     is_plain = True
     for expression, ask in readers.items():
         for place in places.each(wanted[expression]):
@@ -375,14 +377,28 @@ def _rule(
             values = problem.scene.values(ask, candidate, constraint.attribute) or ()
             is_plain = is_plain and len(values) < 2
             for value in values:
-                holders[value] |= 1 << place
-    rule = Rule(number, constraint, concerned, holders, is_plain)
+                lists[value].append(place)
     if constraint.kind == "distinct":
-        return rule
+        return Rule(number, constraint, concerned, _holders(problem, lists), is_plain)
+    slots = {slot.request.alternatives: slot for slot in problem.slots}.values()
     choices = [
         Choice(tuple(Demand(a, good[a], problem.needs[a]) for a in slot.request.alternatives), 1)
-        for slot in {slot.request.alternatives: slot for slot in problem.slots}.values()
+        for slot in slots
         if any(ask in concerned for ask in slot.request.alternatives)
     ]
-    useful = {value: at for value, at in holders.items() if rule.within(choices, at) is not None}
-    return Rule(number, constraint, concerned, useful, is_plain)
+    needed = [choice.least for choice in choices if concerned.issuperset(_asks(choice))]
+    most = max(needed, default=0)
+    enough = _holders(problem, {v: at for v, at in lists.items() if len(at) >= most})
+    rule = Rule(number, constraint, concerned, enough, is_plain)
+    kept = {v: lists[v] for v, at in enough.items() if rule.within(choices, at) is not None}
+    return Rule(number, constraint, concerned, _holders(problem, kept), is_plain)
+
+
+def _asks(choice: Choice) -> Iterator[Ask]:
+    return (each.ask for each in choice.demands)
+
+
+def _holders(problem: Problem, lists: Mapping[tuple[str, object], Sequence[int]]) -> Holders:
+    if len(lists) * len(problem.candidates) > MOST_HELD:
+        return Sparse(lists)
+    return {value: places.of(at) for value, at in lists.items()}
