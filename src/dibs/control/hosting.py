@@ -3,7 +3,7 @@
     async with hosted(Settings(Path("data"))) as hosted: hosted.kubeconfig
 
 The data folder has everything that outlives the process: the store, the authority and its keys,
-the administrator's kubeconfig, the audit log. Source: issue of `dibs up`; designs/055-up.md.
+the administrator's kubeconfig, the audit log. Decisions: designs/056-up.md.
 """
 
 from __future__ import annotations
