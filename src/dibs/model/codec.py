@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from dibs.model import codec_kind, codec_read, codec_write, kinds, versions
-from dibs.model.codec_shapes import folded, record
+from dibs.model.codec_shapes import folding, record
 from dibs.model.faults import Fault
 from dibs.model.kinds import Kind, Known
 from dibs.values.mistake import Mistake
@@ -63,7 +63,9 @@ def _read(kind: Kind, version: str, body: dict[str, object]) -> tuple[Known, tup
 
 
 def _quick(kind: Kind, version: str, body: dict[str, object]) -> Known:
-    tree = folded(record(kind.struct), versions.up(kind.name, version, body))
+    tree: object = versions.up(kind.name, version, body)
+    if fold := folding(record(kind.struct)):
+        tree = fold(tree)
     return msgspec.convert(tree, kind.struct, dec_hook=_amount)
 
 

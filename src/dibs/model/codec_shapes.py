@@ -7,8 +7,9 @@ name, and writing (`codec_write`). v1beta1's two different types are described h
 from __future__ import annotations
 
 import types
+from collections.abc import Callable, KeysView
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
@@ -140,37 +141,65 @@ def _shape(type_: Any, version: str) -> Shape:
     return MapOf(_shape(arguments[1], version))
 
 
+Fold = Callable[[object], object]
+
+
 @cache
-def holds_open(shape: Shape) -> bool:
-    """Whether a Partial is in it, so that trees must be folded before they become structs."""
+def folding(shape: Shape) -> Fold | None:
+    """Return what moves the unnamed fields of every Partial of a tree into its `rest`.
+
+    None where there is no Partial, and nothing to move. Whatever does not have the shape is left
+    as it is, for others to complain about; no tree is changed in place. Made once a shape: every
+    object that is read goes through it.
+    """
     match shape:
         case Record():
-            return shape.is_open or any(holds_open(field.shape) for field in shape.fields.values())
-        case ListOf(item) | MapOf(item):
-            return holds_open(item)
+            return _record_folding(shape)
+        case ListOf(item) if inner := folding(item):
+            return partial(_fold_list, inner)
+        case MapOf(item) if inner := folding(item):
+            return partial(_fold_map, inner)
         case _:
-            return False
+            return None
 
 
-def folded(shape: Shape, tree: object) -> object:
-    """Return the tree with the unnamed fields of every Partial moved into its `rest`.
+def _record_folding(shape: Record) -> Fold | None:
+    inner = [(key, fold) for key, field in shape.fields.items() if (fold := folding(field.shape))]
+    if shape.is_open:
+        return partial(_fold_open, shape.fields.keys(), inner)
+    return partial(_fold_closed, inner) if inner else None
 
-    Whatever does not have the shape is left as it is, for others to complain about.
-    """
-    match shape, tree:
-        case Record(), dict() if holds_open(shape):
-            named = {
-                key: folded(shape.fields[key].shape, value)
-                for key, value in tree.items()
-                if key in shape.fields
-            }
-            if not shape.is_open:
-                return named | {key: tree[key] for key in tree if key not in shape.fields}
-            rest = {key: value for key, value in tree.items() if key not in shape.fields}
-            return named | {"rest": rest} if rest else named
-        case ListOf(item), list() if holds_open(item):
-            return [folded(item, value) for value in tree]
-        case MapOf(item), dict() if holds_open(item):
-            return {key: folded(item, value) for key, value in tree.items()}
-        case _:
-            return tree
+
+def _fold_open(names: KeysView[str], inner: list[tuple[str, Fold]], tree: object) -> object:
+    if not isinstance(tree, dict):
+        return tree
+    if tree.keys() <= names:
+        return _fold_closed(inner, tree)
+    named = {key: value for key, value in tree.items() if key in names}
+    named["rest"] = {key: value for key, value in tree.items() if key not in names}
+    for key, fold in inner:
+        if key in named:
+            named[key] = fold(named[key])
+    return named
+
+
+def _fold_closed(inner: list[tuple[str, Fold]], tree: object) -> object:
+    if not isinstance(tree, dict):
+        return tree
+    found = tree
+    for key, fold in inner:
+        if key in tree:
+            if found is tree:
+                found = dict(tree)
+            found[key] = fold(tree[key])
+    return found
+
+
+def _fold_list(fold: Fold, tree: object) -> object:
+    return [fold(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def _fold_map(fold: Fold, tree: object) -> object:
+    if not isinstance(tree, dict):
+        return tree
+    return {key: fold(value) for key, value in tree.items()}
