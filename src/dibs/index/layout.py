@@ -34,7 +34,8 @@ class Load:
 
     `spots` are their places in the pool; `at` finds a device by its name. Devices are entangled
     when what one draws may keep others from being had; a load skips when not every node can do
-    without the operations that its slices leave out (KEP-5945).
+    without the operations that its slices leave out (KEP-5945). `shared` are the capacities of
+    devices that are given in shares (KEP-5075).
     """
 
     pool: Pool
@@ -43,6 +44,7 @@ class Load:
     at: Mapping[str, int]
     is_entangled: bool
     skips: bool
+    shared: frozenset[str]
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -284,7 +286,9 @@ def _load(pool: Pool, spots: Sequence[int]) -> Load:
     at = {candidate.id.device: place for place, candidate in enumerate(candidates)}
     is_entangled = any(each.draws or each.meters or each.groups for each in pool.candidates)
     skips = any(each.slice.spec.skip_node_operations for each in candidates)
-    return Load(pool, candidates, spots, at, is_entangled, skips)
+    shareable = (each.device.capacity for each in candidates if each.is_shareable)
+    shared = frozenset(chain.from_iterable(shareable))
+    return Load(pool, candidates, spots, at, is_entangled, skips, shared)
 
 
 def _reach(candidate: Candidate, roster: Roster) -> Set:

@@ -53,12 +53,13 @@ def _loads(index: Index, number: int, demand: Demand) -> list[tuple[Load, Set]]:
         for place in range(len(tray.load)):
             nodes = good.slots.get(tray.slot + place, bits.NONE)
             if not demand.is_admin:
-                nodes &= standing.open[tray.slot + place]
+                nodes &= standing.open_in(tray.slot + place, demand.capacity)
             places |= (nodes >> number & 1) << place
         found.append((tray.load, places))
     for load, places in good.wide.items():
         if index.layout.reach[load] >> number & 1:
-            found.append((load, places if demand.is_admin else places & standing.wide[load]))
+            opened = -1 if demand.is_admin else standing.open_on(load, demand.capacity)
+            found.append((load, places & opened))
     return found
 
 

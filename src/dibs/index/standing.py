@@ -18,6 +18,7 @@ from dibs.allocate.groups import Modes
 from dibs.index import bits, slotting
 from dibs.index.bits import Planes, Set
 from dibs.index.layout import Layout, Load, Tray, views_of
+from dibs.index.shares import Shares, Wanted
 from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId, PoolId
 from dibs.supply.ledger import Holding, Ledger
@@ -28,11 +29,12 @@ from dibs.supply.stock import Pool
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
     """`open` has a plane a slot, `wide` the devices of each load without slots. `idle` counts the
-    devices that each node sees and nobody holds."""
+    devices that each node sees and nobody holds. `shares` has the room of shared devices."""
 
     open: Planes
     wide: Mapping[Load, Set]
     idle: Planes
+    shares: Shares
 
     @classmethod
     def of(cls, layout: Layout, ledger: Ledger) -> Standing:
@@ -41,6 +43,7 @@ class Standing:
             slotting.planes(layout, judge.told),
             {tray.load: judge.told(tray) for tray in layout.wide},
             _idle(layout, ledger),
+            Shares.of(layout, ledger),
         )
 
     def with_ledger(
@@ -50,8 +53,10 @@ class Standing:
         judge = Judge(layout, ledger)
         planes = list(self.open)
         wide: dict[Load, Set] = {}
+        places: list[tuple[Tray, int]] = []
         for pool, names in _by_pool(touched).items():
             for tray in layout.trays.get(pool, ()):
+                places += ((tray, tray.load.at[name]) for name in names if name in tray.load.at)
                 for place in judge.concerned(tray, names):
                     is_open = judge.is_open(tray, place)
                     if tray.slot is None:
@@ -66,7 +71,12 @@ class Standing:
                 for _, viewers in _offering(layout, device):
                     one = bits.constant(1, viewers)
                     idle = bits.plus(idle, one) if now_free else bits.minus(idle, one)
-        return Standing(tuple(planes), {**self.wide, **wide} if wide else self.wide, idle)
+        return Standing(
+            tuple(planes),
+            {**self.wide, **wide} if wide else self.wide,
+            idle,
+            self.shares.with_ledger(ledger, places),
+        )
 
     def with_layout(
         self, before: Layout, layout: Layout, ledger: Ledger, pools: Collection[PoolId]
@@ -83,7 +93,22 @@ class Standing:
                 idle = bits.minus(idle, bits.constant(_free(view, ledger), viewers))
             for view, viewers in views_of(layout.trays.get(pool, ())):
                 idle = bits.plus(idle, bits.constant(_free(view, ledger), viewers))
-        return Standing(slotting.patched(self.open, before, layout, judge.told), wide, idle)
+        return Standing(
+            slotting.patched(self.open, before, layout, judge.told),
+            wide,
+            idle,
+            self.shares.with_layout(before, layout, ledger, pools),
+        )
+
+    def open_in(self, slot: int, wanted: Wanted) -> Set:
+        """The nodes whose device in a slot is open, and may have what is wanted of capacities."""
+        nodes = self.open[slot]
+        return nodes & self.shares.in_slot(slot, wanted) if self.shares.families else nodes
+
+    def open_on(self, load: Load, wanted: Wanted) -> Set:
+        """The devices of a load without slots that are open, and may have what is wanted."""
+        places = self.wide[load]
+        return places & self.shares.on_load(load, wanted) if self.shares.families else places
 
 
 # --- one device --------------------------------------------------------------------------------

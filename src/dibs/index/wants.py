@@ -16,6 +16,7 @@ import msgspec
 from dibs.allocate.selecting import Answers
 from dibs.index import looks
 from dibs.index.looks import Giving, Test, Tolerating, Whatever
+from dibs.index.shares import Wanted
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request.asks import MAX_DEVICES, Ask, Request, Unreadable, Wish
 from dibs.supply.features import Features
@@ -25,11 +26,15 @@ ANY: tuple[Test, ...] = (Whatever(),)
 
 
 class Demand(NamedTuple):
-    """At least so many devices that pass the tests; those of others too, with admin access."""
+    """At least so many devices that pass the tests; those of others too, with admin access.
+
+    `capacity` is what is wanted of each (KEP-5075).
+    """
 
     tests: tuple[Test, ...]
     least: int
     is_admin: bool
+    capacity: Wanted = ()
 
 
 # The alternatives of one request: one of them must be met.
@@ -93,11 +98,11 @@ def demand(ask: Ask, features: Features) -> Demand:
     tests = [looks.selecting(condition.expression) for condition in ask.conditions]
     if features.device_taints:
         tests.append(Tolerating(ask.tolerations))
-    if ask.capacity and features.consumable_capacity:
-        wanted = tuple(ask.capacity.items())
+    wanted = tuple(ask.capacity.items())
+    if wanted and features.consumable_capacity:
         tests.append(Giving(wanted, features.fractional_capacity_range))
     # Mode All wants at least one device (KEP-4381); all that match must be had, so one of them.
-    return Demand(tuple(dict.fromkeys(tests)) or ANY, ask.count or 1, ask.is_admin)
+    return Demand(tuple(dict.fromkeys(tests)) or ANY, ask.count or 1, ask.is_admin, wanted)
 
 
 def _fixed(wish: Wish) -> int:

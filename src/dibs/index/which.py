@@ -132,11 +132,14 @@ class _Count:
         good = self.good(demand)
         if demand.is_admin:
             return good.slots.items(), good.wide.items()
-        opened, wide = self._standing.open, self._standing.wide
-        return (
-            [(slot, nodes & opened[slot]) for slot, nodes in good.slots.items()],
-            [(load, places & wide[load]) for load, places in good.wide.items()],
-        )
+        standing, wanted = self._standing, demand.capacity
+        if not standing.shares.families:
+            # As below, where nothing is shared.
+            opened = standing.open
+            slots = [(slot, nodes & opened[slot]) for slot, nodes in good.slots.items()]
+        else:
+            slots = [(n, nodes & standing.open_in(n, wanted)) for n, nodes in good.slots.items()]
+        return slots, [(load, p & standing.open_on(load, wanted)) for load, p in good.wide.items()]
 
     def _enough(
         self, slots: Iterable[tuple[int, Set]], wide: Iterable[tuple[Load, Set]], least: int
