@@ -10,7 +10,7 @@ from dibs.allocate.allocator import Places
 from dibs.index import bits, wants
 from dibs.index.bits import Set
 from dibs.index.index import Index
-from dibs.index.layout import Load
+from dibs.index.loading import Load
 from dibs.index.wants import Demand
 from dibs.request.asks import Ask
 from dibs.supply.identity import PoolId

@@ -15,7 +15,8 @@ from itertools import chain
 from dibs.allocate import capacity
 from dibs.index import bits, slotting
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Load, Tray
+from dibs.index.layout import Layout
+from dibs.index.loading import Load, Tray
 from dibs.supply.identity import PoolId
 from dibs.supply.ledger import Ledger
 from dibs.supply.published import Candidate

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from dibs.index import bits
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Tray
+from dibs.index.layout import Layout
+from dibs.index.loading import Tray
 
 # What holds of a tray's devices: a bit for each.
 Told = Callable[[Tray], Set]

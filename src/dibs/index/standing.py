@@ -17,7 +17,8 @@ from dibs.allocate.draft import Drawn
 from dibs.allocate.groups import Modes
 from dibs.index import bits, slotting
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Load, Tray, views_of
+from dibs.index.layout import Layout
+from dibs.index.loading import Load, Tray, views_of
 from dibs.index.shares import Shares, Wanted
 from dibs.supply.features import Features
 from dibs.supply.identity import DeviceId, PoolId

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dibs.allocate.orders import Order
 from dibs.index import bits
 from dibs.index.bits import Planes, Set
-from dibs.index.layout import Layout, Load
+from dibs.index.layout import Layout
 from dibs.index.learned import Good, Learned
+from dibs.index.loading import Load
 from dibs.index.standing import Standing
 from dibs.index.wants import Choice, Demand, Want
 

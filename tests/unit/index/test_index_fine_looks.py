@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dibs.index import deciding, learned, looks
+from dibs.index import deciding, grouping, learned, looks
 from dibs.index.index import Index
 from dibs.index.looks import Selecting
 from dibs.model.objects import ResourceSlice
@@ -69,7 +69,7 @@ def expected(index: Index, expression: str) -> set[str]:
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_the_devices_are_those_that_the_selector_matches(expression: str) -> None:
     index, supply = make()
-    assert NODES * DEVICES > learned.FINEST
+    assert NODES * DEVICES > grouping.FINEST
     test = looks.selecting(expression)
     assert isinstance(test, Selecting)
     assert passing(index, test) == expected(index, expression)
