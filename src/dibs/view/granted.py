@@ -25,7 +25,7 @@ from dibs.model.objects import (
 )
 from dibs.request import selectors
 from dibs.schedule import claims as pod_claims
-from dibs.schedule import fit, pods
+from dibs.schedule import pods, question
 from dibs.schedule.plan import ClaimUse
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import State
@@ -209,7 +209,7 @@ def without_later(
         metadata=claim.metadata, spec=msgspec.structs.replace(claim.spec, devices=spec)
     )
     freed = state.freeing(str(key_of(claim.metadata)))
-    outcome = fit.ask(freed, state.snapshot.nodes[node], (asked,))
+    outcome = question.ask(freed, state.snapshot.nodes[node], (asked,))
     return outcome if isinstance(outcome, Refused) else None
 
 
