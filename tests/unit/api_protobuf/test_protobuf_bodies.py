@@ -114,6 +114,13 @@ def test_a_body_without_a_kind_is_what_is_expected() -> None:
     }
 
 
+def test_options_are_named_in_the_version_of_what_they_are_for() -> None:
+    found = _decoded("resource.k8s.io/v1", "DeleteOptions", part(1, 5))
+    assert found["gracePeriodSeconds"] == 5
+    with pytest.raises(Refused):
+        _decoded("resource.k8s.io/v1", "Pod", b"")
+
+
 # --- broken bodies -------------------------------------------------------------------------------
 
 GOOD = body("v1", "ConfigMap", named("c") + part(2, part(1, "k") + part(2, "v")))

@@ -29,6 +29,7 @@ CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
 # Two bytes can make one value: a body that is nothing else would fill the memory.
 MAX_VALUES = 300_000
 
+_META = "io.k8s.apimachinery."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -45,11 +46,17 @@ def decode(body: bytes, api_version: str = "", kind: str = "") -> Tree:
     encoding, content_type = _text(envelope.contentEncoding), _text(envelope.contentType)
     if encoding or content_type not in ("", CONTENT_TYPE):
         raise _malformed(f"its content is {content_type or 'protobuf'} {encoding}".rstrip())
-    record = reading.record_of(api_version, kind)
+    record = reading.record_of(api_version, kind) or _of_meta(kind)
     if record is None:
         raise bad_request(f'no kind "{kind}" is registered for version "{api_version}"')
     tree = _Reader().record(_parsed(messages.empty(record), envelope.raw), record)
     return {"apiVersion": api_version, "kind": kind, **tree}
+
+
+def _of_meta(kind: str) -> Record | None:
+    """client-go names DeleteOptions and its kin in the group-version of what it deletes."""
+    record = reading.record_of("v1", kind)
+    return record if record and record.name.startswith(_META) else None
 
 
 def _parsed(message: Message, data: bytes) -> Message:
