@@ -65,9 +65,15 @@ async def serve(settings: Settings) -> int:
         output.say(f"ready KUBECONFIG={hosted.kubeconfig}")
         output.flush()
         stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((stopping, hosted.loops.broken), return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        return BUG if hosted.loops.broken.done() else YES
+        broken = hosted.loops.broken, asyncio.create_task(hosted.plane.store.ended())
+        await asyncio.wait((stopping, *broken), return_when=asyncio.FIRST_COMPLETED)
+        for each in (stopping, *broken):
+            each.cancel()
+        if stop.is_set():
+            return YES
+        # The store or a loop is no more: what is told now would be half of the truth.
+        logging.error("a part of the control plane has ended, so it ends")
+        return BUG
 
 
 def machines(path: str | None) -> Iterator[Tree]:
