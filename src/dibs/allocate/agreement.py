@@ -9,7 +9,7 @@ Source: KEP-4381 (constraints), KEP-5491 (lists: a device has several values).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dibs.allocate import matching, places
 from dibs.allocate.constraints import NO_VALUES
@@ -57,6 +57,18 @@ class Rule:
     holders: Holders
     # Whether no device has more than one value.
     is_plain: bool = True
+    # The value that went last time: most drafts differ little from the one before.
+    _last: list[Value] = field(default_factory=list)
+
+    def in_turn(self, values: Collection[Value]) -> Iterator[Value]:
+        """The values in the order in which they are worth supposing; note each that goes."""
+        last = self._last[0] if self._last else None
+        if last is not None and last in values:
+            yield last
+        yield from (value for value in values if value != last)
+
+    def note(self, value: Value) -> None:
+        self._last[:] = [value]
 
     def wanted(self, choices: Iterable[Choice]) -> int:
         """How many devices come under it at least."""
@@ -113,9 +125,10 @@ def is_possible(
                 _differ(rule, choices, draft, problem) for rule in apart
             )
         rule, values = supposed[number]
-        for value in values:
+        for value in rule.in_turn(values):
             narrowed = rule.within(choices, rule.holders.get(value, 0))
             if narrowed is not None and (next(left, None) is None or agree(narrowed, number + 1)):
+                rule.note(value)
                 return True
         return False
 

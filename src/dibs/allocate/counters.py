@@ -9,12 +9,12 @@ Names are scoped to the pool of one driver (kubernetes#140434).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dibs.allocate import capacity
 from dibs.allocate.draft import NO_AMOUNTS, Amounts, Drawn
-from dibs.model.objects import CounterSet, DeviceCapacity
+from dibs.model.objects import DeviceCapacity
 from dibs.supply.identity import CounterId, DeviceId
 from dibs.supply.ledger import Holder, Holding, Ledger
 from dibs.supply.pools import Candidate, Pool
@@ -43,19 +43,22 @@ class Left(dict[CounterId, Quantity]):
     """What the counters of a pool have left, worked out for a card when one of its counters is
     asked for: most attempts look at few of them. Use `left[counter]`, nothing else."""
 
-    __slots__ = ("drawing", "in_milli", "ledger", "pool", "recorded")
+    __slots__ = ("drawing", "given", "in_milli", "ledger", "pool", "recorded")
 
     def __init__(
         self,
         pool: Pool,
         ledger: Ledger,
         drawing: Mapping[str, Mapping[DeviceId, Candidate]],
+        given: Callable[[str], Mapping[CounterId, Quantity]],
         *,
         in_milli: bool,
     ) -> None:
-        """`drawing` has the published devices of the pool by the sets that they draw from."""
+        """`drawing` has the published devices of the pool by the sets that they draw from, `given`
+        says what a set has with nothing taken."""
         super().__init__()
         self.pool, self.ledger, self.drawing, self.in_milli = pool, ledger, drawing, in_milli
+        self.given = given
         # Records may say that a device drew from another set than it is published with now.
         self.recorded: dict[str, list[DeviceId]] = {}
         for device in ledger.recorded.get(pool.id, ()):
@@ -69,15 +72,19 @@ class Left(dict[CounterId, Quantity]):
             if device not in devices:
                 drawing = (each[device] for each in self.drawing.values() if device in each)
                 devices[device] = next(drawing, None)
-        sets = {counter.set: self.pool.counters[counter.set]}
-        self.update(_left(self.pool, sets, self.ledger, devices, in_milli=self.in_milli))
+        given = self.given(counter.set)
+        self.update(_left(given, self.pool, self.ledger, devices, in_milli=self.in_milli))
         return self[counter]
 
 
 def left_of(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> dict[CounterId, Quantity]:
     """What each counter of the pool has left; negative when it is overdrawn."""
-    devices = _drawing(pool, ledger)
-    return _left(pool, pool.counters, ledger, devices, in_milli=in_milli)
+    given = {
+        CounterId(pool.id, each.name, name): counter.value or ZERO
+        for each in pool.counters.values()
+        for name, counter in each.counters.items()
+    }
+    return _left(given, pool, ledger, _drawing(pool, ledger), in_milli=in_milli)
 
 
 def drawings(pool: Pool, ledger: Ledger, *, in_milli: bool = True) -> Iterator[Drawing]:
@@ -96,18 +103,14 @@ def _drawing(pool: Pool, ledger: Ledger) -> Mapping[DeviceId, Candidate | None]:
 
 
 def _left(
+    given: Mapping[CounterId, Quantity],
     pool: Pool,
-    sets: Mapping[str, CounterSet],
     ledger: Ledger,
     devices: Mapping[DeviceId, Candidate | None],
     *,
     in_milli: bool,
 ) -> dict[CounterId, Quantity]:
-    left = {
-        CounterId(pool.id, each.name, name): counter.value or ZERO
-        for each in sets.values()
-        for name, counter in each.counters.items()
-    }
+    left = dict(given)
     for drawing in _drawings(pool, ledger, devices, in_milli=in_milli):
         # A counter that was recorded and is gone since has nothing left to give anyway.
         if drawing.counter in left:

@@ -17,6 +17,7 @@ from dibs.allocate.orders import Order
 from dibs.allocate.outcome import FATAL, Reason
 from dibs.allocate.places import Places
 from dibs.allocate.scene import Scene
+from dibs.allocate.selecting import UNSELECTED
 from dibs.allocate.shelf import Shelf
 from dibs.request.asks import MAX_DEVICES, Ask, Constraint, Request, Wish
 from dibs.supply.pools import Candidate, PoolFault
@@ -28,12 +29,13 @@ Rules = tuple[tuple[int, Constraint], ...]
 class Verdicts:
     """What is known of devices for asks that judge alike: by place, why they can't be had.
 
-    The places before `refused_below` all can't.
+    The places before `refused_below` all can't. `expressions` are the selectors of these asks.
     """
 
-    __slots__ = ("known", "refused_below")
+    __slots__ = ("expressions", "known", "refused_below")
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Ask) -> None:
+        self.expressions = tuple([each.expression for each in ask.conditions])
         self.known: dict[int, Reason | None] = {}
         self.refused_below = 0
 
@@ -86,6 +88,8 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
         against = None
         for test in self.tests.standing:
             if against := test(ask, candidate, scene):
+                if against is UNSELECTED:
+                    scene.shelf.leave_out(table.expressions, place)
                 # What is fatal must be met again by the search.
                 if place == table.refused_below and against.code not in FATAL:
                     table.refused_below += 1
@@ -95,8 +99,10 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
 
     def untaken(self, ask: Ask, draft: Draft) -> Iterator[int]:
         """Places at which the ask may find a device, in order; without those it can't have."""
-        open_ = self.allowed[ask] if ask.is_admin else self.allowed[ask] & ~draft.taken
-        return places.each(open_, max(draft.start, self.verdicts[ask].refused_below))
+        table = self.verdicts[ask]
+        out = self.scene.shelf.unselected(table.expressions)
+        open_ = self.allowed[ask] & ~(out if ask.is_admin else out | draft.taken)
+        return places.each(open_, max(draft.start, table.refused_below))
 
     def objection(self, ask: Ask, place: int, draft: Draft) -> Reason | None:
         """Why the ask can't have this device now. Raises Mistake for what is fatal."""
@@ -205,9 +211,15 @@ def _allowed(
 
 def _verdicts(asks: Sequence[Ask], scene: Scene) -> Mapping[Ask, Verdicts]:
     if len(asks) == 1:
-        return {asks[0]: Verdicts()}
+        return {asks[0]: Verdicts(asks[0])}
     tables: dict[Hashable, Verdicts] = {}
-    return {ask: tables.setdefault(_judgement(ask, scene), Verdicts()) for ask in asks}
+    found = {}
+    for ask in asks:
+        judgement = _judgement(ask, scene)
+        if judgement not in tables:
+            tables[judgement] = Verdicts(ask)
+        found[ask] = tables[judgement]
+    return found
 
 
 def _judgement(ask: Ask, scene: Scene) -> Hashable:

@@ -6,6 +6,8 @@ they belong to the attempt and go with it.
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from dibs.allocate import capacity, constraints, counters, groups
@@ -46,6 +48,7 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
                 self.shelf.pools[pool],
                 self.ledger,
                 self.shelf.drawing(pool),
+                partial(self.shelf.given, pool),
                 in_milli=self.features.fractional_capacity_range,
             )
         return self._left[pool]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -25,6 +25,8 @@ from dibs.supply.identity import (
 )
 from dibs.supply.pools import Candidate, Pool, PoolFault
 from dibs.values.quantity import Quantity
+
+ZERO = Quantity.of(0)
 
 # A counter's name in all sets of a pool: "memory" of every card.
 Name = tuple[PoolId, str]
@@ -44,12 +46,31 @@ Trait = Literal[
 ]
 
 
+# What is known of selectors is kept for nodes of so many devices, and for so many selectors each.
+MOST_LEFT_OUT = 2_048
+MOST_SELECTORS = 64
+
+
 @dataclass(frozen=True, eq=False)
 class Shelf:
     """`all` are the node's pools, `candidates` the devices of the usable ones, in their order."""
 
     all: tuple[Pool, ...]
     candidates: tuple[Candidate, ...]
+    # By the selectors' texts, the places that they are known to leave out: that never changes.
+    _unselected: dict[tuple[str, ...], Places] = field(default_factory=dict)
+
+    def unselected(self, expressions: tuple[str, ...]) -> Places:
+        """The places at which one of the selectors is known to be false."""
+        return self._unselected.get(expressions, 0)
+
+    def leave_out(self, expressions: tuple[str, ...], place: int) -> None:
+        """Remember that one of the selectors is false there; of a few selectors, on usual nodes."""
+        known = self._unselected
+        if len(self.candidates) <= MOST_LEFT_OUT:
+            if len(known) >= MOST_SELECTORS:
+                known.clear()
+            known[expressions] = known.get(expressions, 0) | 1 << place
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -127,6 +148,19 @@ class Shelf:
     def cards(self) -> Sequence[Plan]:
         """The cards that may be exchanged for others."""
         return cards.plans(self.candidates)
+
+    def given(self, pool: PoolId, owner: str) -> Mapping[CounterId, Quantity]:
+        """What a counter set has to give, with nothing taken."""
+        key = pool, owner
+        if key not in self._given:
+            counters = self.pools[pool].counters[owner].counters
+            amounts = {CounterId(pool, owner, name): each.value for name, each in counters.items()}
+            self._given[key] = {counter: each or ZERO for counter, each in amounts.items()}
+        return self._given[key]
+
+    @cached_property
+    def _given(self) -> dict[tuple[PoolId, str], Mapping[CounterId, Quantity]]:
+        return {}
 
     def drawing(self, pool: PoolId) -> Mapping[str, Mapping[DeviceId, Candidate]]:
         """The published devices of a pool, seen here or not, by the counter sets they draw from."""
