@@ -36,6 +36,8 @@ from dibs.view import binding
 
 CLAIMS = kinds.BY_NAME[kinds.GROUP, "ResourceClaim"]
 PODS = kinds.BY_NAME["", "Pod"]
+# How long devices may take to become ready. Source: DynamicResourcesArgs.bindingTimeout.
+PATIENCE_S = 600.0
 # How often the conditions of devices are looked at.
 POLL_S = 0.2
 
@@ -51,7 +53,7 @@ class Hand:
     cluster: Cluster
     mirror: Mirror
     now: Callable[[], float]
-    patience_s: float = 600.0
+    patience_s: float = PATIENCE_S
 
     async def carry_out(self, writes: Sequence[Write]) -> None:
         """Raises Failed, and the exceptions of `client.cluster`."""

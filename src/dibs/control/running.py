@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from dibs.api.plane import Plane
 from dibs.client.cluster import Cluster, Ref
-from dibs.control import embedded
+from dibs.control import carrying, embedded
 from dibs.control.carrying import Hand
 from dibs.control.embedded import Hands
 from dibs.control.evicting import Evicting, RuleStatus
@@ -67,6 +67,10 @@ class Loops:
             and all(each.is_idle for each in self.embedded)
         )
 
+    def remembered(self) -> list[str]:
+        """What is kept of what is under way: nothing, when all is at rest."""
+        return self.scheduling.remembered()
+
     def ended(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or self.broken.done():
             return
@@ -79,12 +83,17 @@ class Loops:
 
 @asynccontextmanager
 async def loops(
-    cluster: Cluster, clocks: Clocks, options: Options = DEFAULTS, *, plane: Plane | None = None
+    cluster: Cluster,
+    clocks: Clocks,
+    options: Options = DEFAULTS,
+    *,
+    plane: Plane | None = None,
+    patience_s: float = carrying.PATIENCE_S,
 ) -> AsyncIterator[Loops]:
     """Run until the block ends. With a `plane` also what only the embedded one needs."""
     mirror = Mirror()
     world = World.of(mirror, options)
-    hand = Hand(cluster, mirror, clocks.now)
+    hand = Hand(cluster, mirror, clocks.now, patience_s)
     scheduling = Scheduling(cluster, mirror, world, hand, clocks.now, clocks.steady)
     tendings = (
         Tending(Making(cluster, mirror, world, clocks.now)),

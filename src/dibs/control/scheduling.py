@@ -70,6 +70,11 @@ class Scheduling:
         """Whether nobody is being decided on, and nothing decided is under way."""
         return not self._flights and not self._wakeup.is_set()
 
+    def remembered(self) -> list[str]:
+        """What is under way, and what is kept of Pods that are not in the queue."""
+        under_way = [*map(str, self._last), *map(str, self.world.in_flight())]
+        return under_way + [str(key) for key in self._told_at if key not in self.queue]
+
     # --- what happens ----------------------------------------------------------------------------
 
     def changed(self, before: Known | None, after: Known | None) -> None:

@@ -62,6 +62,9 @@ class World:
     def is_in_flight(self, ref: Ref) -> bool:
         return ref in self._in_flight
 
+    def in_flight(self) -> tuple[Ref, ...]:
+        return tuple(self._in_flight)
+
     def _sync(self, ref: Ref) -> None:
         found = self.mirror.get(ref)
         if found is not None:
