@@ -9,7 +9,7 @@ BENCH := .venv-bench
 # How many worlds and selectors `make conformance` generates.
 N ?= 2000
 
-.PHONY: demo test check lint types imports bench conformance exact oracle patching lock clean
+.PHONY: demo test check lint types imports bench conformance exact oracle patching clients lock clean
 
 demo: $(USER)
 	@$(BIN)/python examples/demo.py
@@ -52,6 +52,10 @@ oracle:
 # Upstream's patches and field owners, for conformance/patches.py.
 patching:
 	cd conformance/patching && go build -buildvcs=false -o $(CURDIR)/build/patching .
+
+# What Kubernetes' drivers and controllers are made of, to be run against our API server.
+clients:
+	cd conformance/clients && go build -buildvcs=false -o $(CURDIR)/build/clients .
 
 # Measures everything, beside upstream's allocator where there is Go, and writes the page of it.
 bench: $(BENCH)/.installed oracle

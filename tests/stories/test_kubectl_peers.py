@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import pytest
 
 from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
+
+CLIENTS = Path(__file__).parents[2] / "build" / "clients"
 
 pytestmark = [
     pytest.mark.slow,
@@ -175,3 +178,16 @@ def test_lightkube_keeps_and_watches_a_claim(server: Running) -> None:
         with pytest.raises(ApiError) as caught:
             client.get(ResourceClaim, "light")
         assert caught.value.status.reason == "NotFound"
+
+
+# --- client-go ------------------------------------------------------------------------------------
+
+
+def test_what_drivers_and_controllers_are_made_of(server: Running) -> None:
+    if not CLIENTS.exists():
+        pytest.skip("build/clients is not there: make clients builds it, and needs Go")
+    done = subprocess.run(
+        [CLIENTS, server.url], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("ALL OK\n")
