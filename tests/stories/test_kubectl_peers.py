@@ -6,6 +6,7 @@ import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
