@@ -125,8 +125,14 @@ def is_possible(
                 _differ(rule, choices, draft, problem) for rule in apart
             )
         rule, values = supposed[number]
+        known: set[Places] = set()
         for value in rule.in_turn(values):
-            narrowed = rule.within(choices, rule.holders.get(value, 0))
+            holder = rule.holders.get(value, 0)
+            # Of values that are found at the same places, one stands for all.
+            if holder in known:
+                continue
+            known.add(holder)
+            narrowed = rule.within(choices, holder)
             if narrowed is not None and (next(left, None) is None or agree(narrowed, number + 1)):
                 rule.note(value)
                 return True

@@ -380,17 +380,25 @@ def _rule(
                 lists[value].append(place)
     if constraint.kind == "distinct":
         return Rule(number, constraint, concerned, _holders(problem, lists), is_plain)
-    slots = {slot.request.alternatives: slot for slot in problem.slots}.values()
+    different = {
+        tuple([(good[a], problem.needs[a], a in concerned) for a in asks]): asks
+        for asks in (slot.request.alternatives for slot in problem.slots)
+        if not concerned.isdisjoint(asks)
+    }
     choices = [
-        Choice(tuple(Demand(a, good[a], problem.needs[a]) for a in slot.request.alternatives), 1)
-        for slot in slots
-        if any(ask in concerned for ask in slot.request.alternatives)
+        Choice(tuple(Demand(ask, good[ask], problem.needs[ask]) for ask in asks), 1)
+        for asks in different.values()
     ]
     needed = [choice.least for choice in choices if concerned.issuperset(_asks(choice))]
     most = max(needed, default=0)
     enough = _holders(problem, {v: at for v, at in lists.items() if len(at) >= most})
     rule = Rule(number, constraint, concerned, enough, is_plain)
-    kept = {v: lists[v] for v, at in enough.items() if rule.within(choices, at) is not None}
+    useful: dict[tuple[int, ...], bool] = {}
+    for value in enough:
+        at = tuple(lists[value])
+        if at not in useful:
+            useful[at] = rule.within(choices, enough[value]) is not None
+    kept = {value: at for value, at in lists.items() if useful.get(tuple(at))}
     return Rule(number, constraint, concerned, _holders(problem, kept), is_plain)
 
 
