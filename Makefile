@@ -69,7 +69,7 @@ lock:
 	$(LOCK) --extra up --extra build --output-file requirements.lock pyproject.toml
 	$(LOCK) --extra dev --constraint requirements.lock \
 	  --output-file requirements-dev.lock pyproject.toml
-	$(LOCK) --extra bench --extra build --output-file bench/requirements.lock pyproject.toml
+	$(LOCK) --extra bench --extra build --extra up --output-file bench/requirements.lock pyproject.toml
 
 # Both environments are one: the second adds to the first.
 OLD_PYTHON = import sys; sys.exit("dibs needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12 demo" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)

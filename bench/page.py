@@ -69,7 +69,19 @@ def summary(kept: Sequence[Record]) -> str:
     missed = [record["name"] for record in kept if is_met(record) is False]
     goals = sum(record["goal"] is not None for record in kept)
     text = f"**Goals:** {goals - len(missed)} of {goals} are met"
-    return f"{text}; not met: {', '.join(missed)}.\n" if missed else f"{text}.\n"
+    text += f"; not met: {', '.join(missed)}." if missed else "."
+    return f"{text}{growth(kept)}\n"
+
+
+def growth(kept: Sequence[Record]) -> str:
+    """What ten times as many nodes cost, for which there is a goal, too."""
+    costs = {record["name"]: record["dibs"] for record in kept}
+    told = [
+        f"{costs[f'gpu-5000x8-{fill}'] / costs[f'gpu-500x8-{fill}']:.2f} ({words})"
+        for fill, words in (("half", "half held"), ("last", "one node free"))
+        if f"gpu-5000x8-{fill}" in costs and f"gpu-500x8-{fill}" in costs
+    ]
+    return f" 5,000 nodes take {' and '.join(told)} times what 500 take; goal 1.5." if told else ""
 
 
 def table(records: Sequence[Record]) -> str:

@@ -29,9 +29,8 @@ def world() -> World:
 
 
 def forking(bench: Bench) -> Task:
-    read = world().read
-    ledger = read.ledger
-    more = read.held[0]
+    *held, more = world().read.held
+    ledger = Ledger.of(held)
     return lambda: ledger.plus(more)
 
 
