@@ -156,21 +156,36 @@ def metered(
     """
     draws: list[tuple[CounterId, Quantity]] = []
     for counter, key in candidate.meters:
-        known = [
-            amounts[name]
-            for amounts in (share, wanted)
-            for name in _spellings(key, candidate.id.driver)
-            if name in amounts
-        ]
-        declared = pool.counters[counter.set].counters[counter.name]
-        terms = {key: DeviceCapacity(declared.value, declared.request_policy)}
-        asked = {key: known[0]} if known else NO_AMOUNTS
-        amounts, why = capacity.consumption(terms, asked, in_milli=in_milli)
-        # Nobody draws less than nothing: it would make room for others.
-        if why := why or capacity.unmeasurable(terms, asked, in_milli=in_milli):
+        asked = _asked(candidate, key, share, wanted)
+        amount, why = _by_policy(pool, counter, key, asked, in_milli=in_milli)
+        if why:
             return (), f"{counter.set}/{counter.name}: {why}"
-        draws.append((counter, amounts[key]))
+        draws.append((counter, amount))
     return tuple(draws), ""
+
+
+def _by_policy(
+    pool: Pool, counter: CounterId, key: str, asked: Quantity | None, *, in_milli: bool
+) -> tuple[Quantity, str]:
+    """What the counter's policy makes of what is asked, and why it allows no such thing."""
+    declared = pool.counters[counter.set].counters[counter.name]
+    terms = {key: DeviceCapacity(declared.value, declared.request_policy)}
+    wanted = NO_AMOUNTS if asked is None else {key: asked}
+    amounts, why = capacity.consumption(terms, wanted, in_milli=in_milli)
+    # Nobody draws less than nothing: it would make room for others.
+    why = why or capacity.unmeasurable(terms, wanted, in_milli=in_milli)
+    return (ZERO, why) if why else (amounts[key], "")
+
+
+def _asked(candidate: Candidate, key: str, share: Amounts, wanted: Amounts) -> Quantity | None:
+    """What is asked of a capacity that a counter knows, under whichever of its names."""
+    known = (
+        amounts[name]
+        for amounts in (share, wanted)
+        for name in _spellings(key, candidate.id.driver)
+        if name in amounts
+    )
+    return next(known, None)
 
 
 def plus(drawn: Drawn, draws: Draws) -> Drawn:
@@ -249,7 +264,18 @@ def _metered(
                     {n: q for n, q in holder.wanted.items() if n in candidate.device.capacity},
                     in_milli=in_milli,
                 )
-            yield holder, metered(candidate, pool, share, holder.wanted, in_milli=in_milli)[0]
+            yield holder, _drawn_anyway(candidate, pool, share, holder.wanted, in_milli=in_milli)
+
+
+def _drawn_anyway(
+    candidate: Candidate, pool: Pool, share: Amounts, wanted: Amounts, *, in_milli: bool
+) -> Iterator[tuple[CounterId, Quantity]]:
+    """What a device that is held draws by capacity. A policy that forbids it by now came later:
+    then it draws what it was given."""
+    for counter, key in candidate.meters:
+        asked = _asked(candidate, key, share, wanted)
+        amount, why = _by_policy(pool, counter, key, asked, in_milli=in_milli)
+        yield counter, max(asked or ZERO, ZERO) if why else amount
 
 
 def _spellings(key: str, driver: str) -> tuple[str, ...]:

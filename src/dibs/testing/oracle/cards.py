@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from dibs.model.objects import Counter, Device, DeviceCapacity
 from dibs.supply.features import Features
 from dibs.testing.oracle import capacity as capacities
@@ -236,9 +238,43 @@ class Cards:
                             name: self._takes(each, holding.wanted.get(name))
                             for name, each in device.capacity.items()
                         }
-                    found = self._metered(Candidate(slice, device), pool, share, holding.wanted)
-                    return found or {}
+                    candidate = Candidate(slice, device)
+                    found = self._metered(candidate, pool, share, holding.wanted)
+                    if found is not None:
+                        return found
+                    return self._given(candidate, pool, share, holding.wanted)
         return {}
+
+    def _given(
+        self,
+        candidate: Candidate,
+        pool: Pool,
+        share: Mapping[str, Quantity],
+        wanted: Mapping[str, Quantity],
+    ) -> Amounts:
+        """What was given by capacity to who holds it, where the counters' policies forbid some of
+        it by now: that much of those, as ever of the others."""
+        amounts: Amounts = {}
+        for draw in candidate.device.consumes_counters:
+            for name, each in draw.counters.items():
+                if each.value_from is None:
+                    continue
+                only = replace(
+                    candidate.device,
+                    consumes_counters=(replace(draw, counters={name: each}),),
+                )
+                alone = self._metered(Candidate(candidate.slice, only), pool, share, wanted)
+                if alone is None:
+                    key, driver = each.value_from.capacity_key, candidate.slice.spec.driver
+                    asked = [
+                        amount
+                        for known in (share, wanted)
+                        for spelled, amount in known.items()
+                        if _is_same_name(key, spelled, driver)
+                    ]
+                    alone = {(draw.counter_set, name): max(asked[0], ZERO) if asked else ZERO}
+                amounts |= alone
+        return amounts
 
     def _takes(self, capacity: DeviceCapacity, wanted: Quantity | None) -> Quantity:
         return capacities.consumption(capacity, wanted, self.features.fractional_capacity_range)
