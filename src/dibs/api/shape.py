@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from dibs.api.schema.shapes import Field, ListOf, MapOf, Record, Scalar, Shape
@@ -177,19 +178,29 @@ def missing(record: Record, tree: Mapping[str, Any]) -> Iterator[FieldFault]:
 def _missing(shape: Shape, value: Any, path: str) -> Iterator[FieldFault]:
     match shape:
         case Record():
-            for name, inner in shape.fields.items():
+            for name in _required(shape):
+                if name not in value:
+                    yield required(paths.field(path, name))
+            for name, part in value.items():
+                inner = shape.fields.get(name)
+                if inner is None or (isinstance(inner.shape, Scalar) and not inner.enum):
+                    continue
                 at = paths.field(path, name)
-                if name in value:
-                    yield from _choice(inner, value[name], at)
-                    yield from _missing(inner.shape, value[name], at)
-                elif inner.is_required and inner.default is None:
-                    yield required(at)
+                yield from _choice(inner, part, at)
+                yield from _missing(inner.shape, part, at)
         case ListOf(item) if not isinstance(item, Scalar):
             for index, inner_value in enumerate(value):
                 yield from _missing(item, inner_value, paths.entry(path, index))
         case MapOf(item) if not isinstance(item, Scalar):
             for key, inner_value in value.items():
                 yield from _missing(item, inner_value, paths.entry(path, key))
+
+
+@cache
+def _required(shape: Record) -> tuple[str, ...]:
+    return tuple(
+        name for name, inner in shape.fields.items() if inner.is_required and inner.default is None
+    )
 
 
 def _choice(inner: Field, value: Any, path: str) -> Iterator[FieldFault]:
