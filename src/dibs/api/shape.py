@@ -7,12 +7,12 @@ resource.k8s.io are read by `model.codec`, which says more. Which unknown fields
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from dibs.api import flawless
 from dibs.api.schema.shapes import Field, ListOf, MapOf, Record, Scalar, Shape
 from dibs.model import paths
 from dibs.model.rules import FieldFault
@@ -35,6 +35,8 @@ class Fitting:
 
 def fit(record: Record, tree: Mapping[str, Any]) -> Fitting:
     """Return the tree without the fields that the record doesn't have, and without nulls."""
+    if flawless.is_fitting(record, tree):
+        return Fitting(dict(tree), [])
     head = {key: tree[key] for key in ("apiVersion", "kind") if key in tree}
     faults: list[str] = []
     return Fitting(head | _record(record, tree, "", faults), faults)
@@ -104,13 +106,6 @@ _CALLED = {
     "FieldsV1": "a mapping",
     "bytes": "text in base64",
 }
-_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"
-    r"(Z|[+-][0-9]{2}:[0-9]{2})",
-    re.ASCII,
-)
-_BASE64 = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
-_BITS = {"int32": 31, "int64": 63}
 
 
 def _is_scalar(name: str, value: Any) -> bool:
@@ -120,16 +115,19 @@ def _is_scalar(name: str, value: Any) -> bool:
         case "bool":
             return isinstance(value, bool)
         case "int32" | "int64":
-            return type(value) is int and -(1 << _BITS[name]) <= value < 1 << _BITS[name]
+            return (
+                type(value) is int
+                and -(1 << flawless.BITS[name]) <= value < 1 << flawless.BITS[name]
+            )
         case "double":
             return type(value) in (int, float)
         case "bytes":
             plain = isinstance(value, str) and "".join(value.split())
-            return isinstance(plain, str) and bool(_BASE64.fullmatch(plain))
+            return isinstance(plain, str) and bool(flawless.BASE64.fullmatch(plain))
         case "Quantity":
             return _is_quantity(value)
         case "Time" | "MicroTime":
-            return isinstance(value, str) and bool(_TIME.fullmatch(value))
+            return isinstance(value, str) and bool(flawless.TIME.fullmatch(value))
         case "IntOrString":
             return isinstance(value, str) or type(value) is int
         case _:
@@ -172,7 +170,8 @@ def _found(value: Any) -> str:
 def missing(record: Record, tree: Mapping[str, Any]) -> Iterator[FieldFault]:
     """Yield a fault for every required field that is absent, every value that isn't one of its
     field's. The tree fits the record."""
-    yield from _missing(record, tree, "")
+    if not flawless.is_whole(record, tree):
+        yield from _missing(record, tree, "")
 
 
 def _missing(shape: Shape, value: Any, path: str) -> Iterator[FieldFault]:
