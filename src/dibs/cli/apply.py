@@ -9,6 +9,7 @@ from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
 from dibs.cli.reaching import Reach
 from dibs.client.cluster import Conflict, Forbidden, Missing, Tree
+from dibs.values.mistake import Mistake
 
 APPLY = "application/apply-patch+yaml"
 MANAGER = "dibs"
@@ -29,7 +30,7 @@ def command(
         for tree in trees:
             try:
                 output.say(await applied(reach, tree, is_trial=is_trial, forces=forces))
-            except (Missing, Conflict, Forbidden) as refused:
+            except (Missing, Conflict, Forbidden, Mistake) as refused:
                 output.complain(str(refused))
                 code = NO
         return code
@@ -38,11 +39,8 @@ def command(
 
 
 async def applied(reach: Reach, tree: Tree, *, is_trial: bool, forces: bool) -> str:
-    """Apply one object; return what became of it, as kubectl puts it."""
-    served = reach.catalog.of(tree)
-    metadata = tree.get("metadata") or {}
-    name = str(metadata.get("name", ""))
-    where = str(metadata.get("namespace") or reach.namespace) if served.namespaced else ""
+    """Apply one object; return what became of it, as kubectl puts it. Raises Mistake."""
+    served, where, name = reach.place_of(tree)
     query = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
     if forces:
         query["force"] = "true"
@@ -51,12 +49,11 @@ async def applied(reach: Reach, tree: Tree, *, is_trial: bool, forces: bool) -> 
     path = served.path(where, name)
     before = await reach.cluster.found(path)
     after = await reach.cluster.fetch("PATCH", path, query=query, body=tree, content=APPLY)
-    group = f".{served.group}" if served.group else ""
     became = "created" if before is None else "configured"
     if before is not None and _revision(before) == _revision(after):
         became = "unchanged"
     trial = " (server dry run)" if is_trial else ""
-    return f"{served.kind.lower()}{group}/{name} {became}{trial}"
+    return f"{served.called(name)} {became}{trial}"
 
 
 def _revision(tree: Tree) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -16,37 +16,25 @@ from dibs.cli.commands import COMMANDS
 from dibs.values.mistake import Mistake
 from dibs.view.table import Row, Table
 
-UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
-
-def moment(now: Callable[[], datetime]) -> Callable[[object, object, str | None], str]:
+def moment(context: object, option: click.Parameter, text: str | None) -> str:
     """A time as ISO 8601, or an age such as 2h or 7d, as the log's own times are written."""
-
-    def read(context: object, option: object, text: str | None) -> str:
-        if not text:
-            return ""
-        number, unit = text[:-1], text[-1]
-        if number.isascii() and number.isdigit() and unit in UNITS:
-            seconds = int(number) * UNITS[unit]
-            try:
-                return (now() - timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
-            except OverflowError:
-                return ""
-        try:
-            found = datetime.fromisoformat(text)
-        except ValueError:
-            raise Mistake(
-                "is no time",
-                path="--since/--until",
-                value=text,
-                remedy="an age such as 30m, 2h or 7d, or a time such as 2026-01-31T12:00:00Z",
-            ) from None
-        return found.astimezone(UTC).isoformat(timespec="milliseconds")
-
-    return read
-
-
-_TIME = moment(lambda: datetime.now(UTC))
+    if not text:
+        return ""
+    try:
+        # A number alone would be an age of seconds, and of days, and a year.
+        age_s = None if text.isdigit() else options.seconds(text)
+        if age_s is None:
+            found = datetime.fromisoformat(text).astimezone(UTC)
+        else:
+            found = datetime.now(UTC) - timedelta(seconds=age_s)
+    except (ValueError, OverflowError):
+        raise Mistake(
+            f"{text!r} is no time",
+            path=option.opts[0],
+            remedy="an age such as 30m, 2h or 7d, or a time such as 2026-01-31T12:00:00Z",
+        ) from None
+    return found.isoformat(timespec="milliseconds")
 
 
 @click.command("audit-log", help=COMMANDS["audit-log"])
@@ -56,9 +44,9 @@ _TIME = moment(lambda: datetime.now(UTC))
 @click.option("-n", "--namespace", default="")
 @click.option("--resource", default="", help="As in resourceclaims or pods.")
 @click.option("--name", default="", help="Of the object.")
-@click.option("--since", callback=_TIME, help="A time, or an age: 30m, 2h, 7d.")
-@click.option("--until", callback=_TIME, help="Likewise.")
-@click.option("--tail", default=0, metavar="N", help="Only the last N lines.")
+@click.option("--since", callback=moment, help="A time, or an age: 30m, 2h, 7d.")
+@click.option("--until", callback=moment, help="Likewise.")
+@click.option("--tail", type=click.IntRange(min=1), metavar="N", help="Only the last N lines.")
 @options.output("table", "json")
 def command(
     data: str | None,
@@ -69,11 +57,11 @@ def command(
     name: str,
     since: str,
     until: str,
-    tail: int,
+    tail: int | None,
     form: str | None,
 ) -> int:
     wanted = Filter(user, namespace, resource, name, device, since, until)
-    told = audit.read(folders.data(data), wanted, newest=max(tail, 0))
+    told = audit.read(folders.data(data), wanted, newest=tail or 0)
     if told.unreadable:
         output.remark(f"warning: {told.unreadable} lines of the log can't be read")
     if (form or ("table" if output.is_terminal() else "json")) == "json":

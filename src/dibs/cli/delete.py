@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import click
 
-from dibs.cli import output, reaching, source
+from dibs.cli import options, output, reaching, source
 from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
 from dibs.cli.reaching import Reach
-from dibs.client.catalog import Served
-from dibs.client.cluster import Missing, Tree
+from dibs.client.cluster import Conflict, Forbidden, Missing, Tree
 from dibs.values.mistake import Mistake
 
 LOOK_S = 0.1
@@ -22,7 +22,7 @@ LOOK_S = 0.1
 @click.option("-f", "--filename", "paths", multiple=True, metavar="PATH")
 @reaching.place
 @click.option("--wait/--no-wait", "waits", default=True, help="Until they are gone.")
-@click.option("--timeout", "timeout_s", default=60.0, metavar="SECONDS", show_default=True)
+@options.timeout("60s")
 @click.option("--grace-period", "grace_s", type=int, metavar="SECONDS")
 @click.option("--ignore-not-found", "is_lenient", is_flag=True)
 def command(
@@ -44,14 +44,16 @@ def command(
 
     async def told(reach: Reach) -> int:
         code, gone = YES, []
-        for served, where, name in targets(reach, subjects, trees):
+        chosen = reach.named(subjects) if subjects else [reach.place_of(tree) for tree in trees]
+        for served, where, name in chosen:
+            path = served.path(where, name)
             try:
-                await reach.cluster.fetch("DELETE", served.path(where, name), body=body)
-                output.say(f'{served.qualified} "{name}" deleted')
-                gone.append(served.path(where, name))
-            except Missing as missing:
-                if not is_lenient:
-                    output.complain(str(missing))
+                gone.append((path, uid_of(await reach.cluster.fetch("DELETE", path, body=body))))
+                inside = f" from {where} namespace" if where else ""
+                output.say(f'{served.singular} "{name}" deleted{inside}')
+            except (Missing, Conflict, Forbidden) as refused:
+                if not (is_lenient and isinstance(refused, Missing)):
+                    output.complain(str(refused))
                     code = NO
         if waits and not await are_gone(reach, gone, timeout_s):
             output.complain(f"still there after {timeout_s:g} s; something waits for them to end")
@@ -61,30 +63,18 @@ def command(
     return reaching.at(told, context, namespace)
 
 
-def targets(
-    reach: Reach, subjects: tuple[str, ...], trees: tuple[Tree, ...]
-) -> list[tuple[Served, str, str]]:
-    """Resource, namespace and name of each. Raises Mistake."""
-    found = []
-    for served, name in reaching.subjects(subjects, reach.catalog) if subjects else ():
-        if not name:
-            raise Mistake(
-                "names are wanted", value=served.plural, remedy="dibs deletes none unnamed"
-            )
-        found.append((served, reach.namespace if served.namespaced else "", name))
-    for tree in trees:
-        served, metadata = reach.catalog.of(tree), tree.get("metadata") or {}
-        where = str(metadata.get("namespace") or reach.namespace) if served.namespaced else ""
-        found.append((served, where, str(metadata.get("name", ""))))
-    return found
-
-
-async def are_gone(reach: Reach, paths: list[str], timeout_s: float) -> bool:
-    try:
-        async with asyncio.timeout(timeout_s):
-            for path in paths:
-                while await reach.cluster.found(path) is not None:
-                    await asyncio.sleep(LOOK_S)
-    except TimeoutError:
-        return False
+async def are_gone(reach: Reach, gone: list[tuple[str, str]], timeout_s: float) -> bool:
+    """Whether nothing with these uids is left at these paths. A new one of the name may be."""
+    end_s = time.monotonic() + timeout_s
+    for path, uid in gone:
+        while (left := await reach.cluster.found(path)) and uid_of(left) == uid:
+            if time.monotonic() >= end_s:
+                return False
+            await asyncio.sleep(LOOK_S)
     return True
+
+
+def uid_of(answer: Tree) -> str:
+    """Of an object, or of the one that a Status is about."""
+    about = answer.get("details" if answer.get("kind") == "Status" else "metadata") or {}
+    return str(about.get("uid", ""))

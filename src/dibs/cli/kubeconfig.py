@@ -40,7 +40,8 @@ def command(name: str, role: Role, namespace: str, days: int, data: str | None) 
     user, groups = identity(name, role, namespace)
     folder = folders.data(data)
     admin = folder / hosting.KUBECONFIG
-    if not admin.exists():
+    # Without its key a new authority would be made, which nobody trusts.
+    if not admin.exists() or not (folder / authority.KEY).exists():
         raise Mistake(
             "there is no control plane yet", path=str(folder), remedy="dibs up, or name it: --data"
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from dibs.cli import output, reaching
-from dibs.cli.codes import YES
+from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
 from dibs.cli.reaching import Reach
+from dibs.client.cluster import Missing
 
 
 @click.command("logs", help=COMMANDS["logs"])
@@ -29,8 +30,13 @@ def command(
         query["previous"] = "true"
 
     async def told(reach: Reach) -> int:
-        path = f"/api/v1/namespaces/{reach.namespace}/pods/{name}/log"
-        output.say_plain(await reach.cluster.text(path, query))
+        path = f"/api/v1/namespaces/{reach.namespace}/pods/{name}"
+        try:
+            output.say_plain(await reach.cluster.text(f"{path}/log", query))
+        except Missing:
+            await reach.cluster.fetch("GET", path)
+            output.complain(f"nobody keeps what pod/{name} writes: no agent runs its containers")
+            return NO
         return YES
 
     return reaching.at(told, context, namespace)

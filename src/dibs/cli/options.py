@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
+from dibs.values.mistake import Mistake
+
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+# Longer than any log or any patience, and short enough for every clock.
+LONGEST_S = 1e10
+
+
+def seconds(text: str) -> float | None:
+    """A length of time, such as 90, 30s, 2m, 1.5h or 7d, in seconds; None when it is none."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd]?)", text)
+    return min(float(found[1]) * SECONDS[found[2]], LONGEST_S) if found else None
+
+
+def timeout(default: str) -> Callable[[Command], Command]:
+    def read(context: object, option: object, text: str) -> float:
+        found = seconds(text)
+        if found is None:
+            raise Mistake(
+                f"{text!r} is no length of time", path="--timeout", remedy="as in 30s, 2m or 1h"
+            )
+        return found
+
+    return click.option(
+        "--timeout",
+        "timeout_s",
+        default=default,
+        metavar="TIME",
+        show_default=True,
+        callback=read,
+        help="How long to wait: 30s, 2m, 1h.",
+    )
 
 
 def files(command: Command) -> Command:

@@ -7,6 +7,7 @@ its flags and show what the server says.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import click
 from dibs.cli import folders
 from dibs.client import catalog, http, kubeconfig
 from dibs.client.catalog import Catalog, Served
-from dibs.client.cluster import Conflict, Forbidden, Missing, Unreachable
+from dibs.client.cluster import Conflict, Forbidden, Missing, Tree, Unreachable
 from dibs.client.http import Http
 from dibs.values.mistake import Mistake
 
@@ -32,6 +33,28 @@ class Reach:
     cluster: Http
     catalog: Catalog
     namespace: str
+
+    def place_of(self, tree: Tree) -> tuple[Served, str, str]:
+        """Resource, namespace and name of an object as a file has it. Raises Mistake."""
+        served, metadata = self.catalog.of(tree), tree.get("metadata")
+        given = metadata if isinstance(metadata, dict) else {}
+        name = given.get("name")
+        if not isinstance(name, str) or not name:
+            raise Mistake(
+                "it has no metadata.name", path=served.kind, remedy="give it one in its file"
+            )
+        where = str(given.get("namespace") or self.namespace) if served.namespaced else ""
+        return served, where, name
+
+    def named(self, words: tuple[str, ...]) -> list[tuple[Served, str, str]]:
+        """The same of what a command line names: each has a name. Raises Mistake."""
+        found = subjects(words, self.catalog)
+        for served, name in found:
+            if not name:
+                raise Mistake(
+                    "a name is wanted", path=served.plural, remedy=f"as in {served.called('NAME')}"
+                )
+        return [(kind, self.namespace if kind.namespaced else "", name) for kind, name in found]
 
 
 def at(told: Callable[[Reach], Awaitable[Answer]], context: str, namespace: str) -> Answer:
@@ -61,6 +84,9 @@ def config() -> Path:
     ours = folders.data() / "kubeconfig"
     if found:
         return found[0]
+    if named := os.environ.get("KUBECONFIG"):
+        # Never another cluster than the one that was meant.
+        raise Mistake("no such file", path=named, remedy="correct or unset KUBECONFIG")
     if ours.exists():
         return ours
     raise Mistake(
@@ -87,7 +113,7 @@ def subjects(words: tuple[str, ...], known: Catalog) -> list[tuple[Served, str]]
         for word in words:
             kind, slash, name = word.partition("/")
             if not slash or not name:
-                raise Mistake("is no KIND/NAME", value=word, remedy="as in pod/train-0")
+                raise Mistake("is no KIND/NAME", path=word, remedy="as in pod/train-0")
             found += [(each, name) for each in known.named(kind)]
         return found
     kinds = [each for word in words[0].split(",") for each in known.named(word)]

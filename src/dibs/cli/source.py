@@ -63,7 +63,11 @@ def from_cluster(context: str = "") -> tuple[Known, ...]:
     there = live.read(path, context)
     for kind, why in there.absent.items():
         if kind.name in NEEDED:
-            raise Mistake(f"{kind.plural} can't be read: {why}", path=str(path))
+            raise Mistake(
+                f"all {kind.plural} are wanted, since devices are everybody's: {why}",
+                path=str(path),
+                remedy="ask with credentials that may read all namespaces, such as a viewer's",
+            )
         output.remark(f"warning: {kind.plural} are left out: {why}")
     return there.objects
 

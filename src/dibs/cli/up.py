@@ -18,7 +18,6 @@ from dibs.cli.commands import COMMANDS
 from dibs.control import hosting
 from dibs.control.hosting import Settings
 from dibs.drivers import fleet as fleets
-from dibs.model import codec
 from dibs.schedule.state import Options
 from dibs.values.mistake import Mistake
 
@@ -49,7 +48,7 @@ def command(
         host,
         port,
         tuple(machines(fleet)),
-        tuple(manifests(paths)),
+        source.trees(paths) if paths else (),
         options=Options(order="packed"),
     )
     return asyncio.run(serve(settings))
@@ -59,8 +58,8 @@ async def serve(settings: Settings) -> int:
     """Serve until SIGINT or SIGTERM."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stop.set)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
     async with hosting.hosted(settings) as hosted:
         output.say(f"ready KUBECONFIG={hosted.kubeconfig}")
         output.flush()
@@ -80,13 +79,6 @@ def machines(path: str | None) -> Iterator[Tree]:
     """The nodes, slices and classes of a fleet file. Raises Mistake."""
     if path is not None:
         yield from fleets.objects(fleets.read(Path(path)))
-
-
-def manifests(paths: tuple[str, ...]) -> Iterator[Tree]:
-    """The objects of files, checked as all input is."""
-    if paths:
-        for item in source.read(paths).objects:
-            yield codec.encode(item)
 
 
 def address(listen: str) -> tuple[str, int]:

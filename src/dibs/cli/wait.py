@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import click
 
-from dibs.cli import output, reaching
+from dibs.cli import options, output, reaching
 from dibs.cli.codes import NO, YES
 from dibs.cli.commands import COMMANDS
 from dibs.cli.reaching import Reach
@@ -22,24 +23,24 @@ LOOK_S = 0.1
 @click.option(
     "--for", "wanted", required=True, help="condition=NAME[=VALUE], delete, or allocated (claims)."
 )
-@click.option("--timeout", "timeout_s", default=30.0, metavar="SECONDS", show_default=True)
+@options.timeout("30s")
 def command(
     subjects: tuple[str, ...], namespace: str, context: str, wanted: str, timeout_s: float
 ) -> int:
     is_met = condition(wanted)
 
     async def told(reach: Reach) -> int:
-        code = YES
-        for served, name in reaching.subjects(subjects, reach.catalog):
-            where = reach.namespace if served.namespaced else ""
-            who = f"{served.kind.lower()}/{name}"
-            try:
-                async with asyncio.timeout(timeout_s):
-                    while not is_met(await reach.cluster.found(served.path(where, name))):
-                        await asyncio.sleep(LOOK_S)
-                output.say(f"{who} condition met")
-            except TimeoutError:
-                output.complain(f"{who}: not {wanted} after {timeout_s:g} s")
+        code, end_s = YES, time.monotonic() + timeout_s
+        for served, where, name in reach.named(subjects):
+            # Also when time is up already, it is looked at once.
+            while not (is_so := is_met(await reach.cluster.found(served.path(where, name)))):
+                if time.monotonic() >= end_s:
+                    break
+                await asyncio.sleep(LOOK_S)
+            if is_so:
+                output.say(f"{served.called(name)} condition met")
+            else:
+                output.complain(f"{served.called(name)}: not {wanted} after {timeout_s:g} s")
                 code = NO
         return code
 
@@ -56,7 +57,7 @@ class condition:
         self.what = what
         if what not in ("condition", "delete", "allocated") or (what == "condition") != bool(rest):
             raise Mistake(
-                "can't be waited for",
+                f"{wanted!r} can't be waited for",
                 path="--for",
                 value=wanted,
                 remedy="condition=PodScheduled, condition=Ready=False, delete, or allocated",

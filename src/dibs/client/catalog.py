@@ -42,12 +42,16 @@ class Served:
     categories: frozenset[str]
 
     @property
-    def qualified(self) -> str:
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
-    @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    def called(self, name: str) -> str:
+        """As kubectl calls an object: `resourceclaim.resource.k8s.io/train`, `pod/train-0`."""
+        return f"{self.singular}/{name}"
+
+    @property
+    def singular(self) -> str:
+        return self.kind.lower() + (f".{self.group}" if self.group else "")
 
     def path(self, namespace: str = "", name: str = "") -> str:
         """`namespace` is "" for all of them, or for what has none."""
@@ -76,6 +80,7 @@ class Catalog:
         known = {each for one in self.resources for each in one.names}
         raise Mistake(
             "the cluster serves nothing of that name",
+            path=name,
             value=name,
             remedy=nearest.question(wanted, known) or "dibs get --help has examples",
         )

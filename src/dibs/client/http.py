@@ -134,22 +134,27 @@ class Http:
                         yield Change(Ref.to(item), None if is_gone else item, int(revision))
             except _Gone:
                 raise
-            except (aiohttp.ClientError, TimeoutError, OSError, Unreachable):
-                await asyncio.sleep(RETRY_S)
+            except Unreachable:
+                pass
+            # Also a server that ends every watch at once is not asked all the time.
+            await asyncio.sleep(RETRY_S)
 
     async def events(
         self, path: str, query: Mapping[str, str], accept: str = "application/json"
     ) -> AsyncIterator[Tree]:
-        """The events of one watch, until the server or the connection ends it."""
+        """The events of one watch, until the server ends it. Raises what `fetch` does."""
         timeout = aiohttp.ClientTimeout(total=None, sock_read=SILENCE_S)
-        async with self.session.get(
-            self.server + path, params=query, timeout=timeout, headers={"Accept": accept}
-        ) as response:
-            if response.status >= 400:
-                _read(response.status, await response.read())
-            async for line in response.content:
-                if line.strip():
-                    yield msgspec.json.decode(line, type=dict)
+        try:
+            async with self.session.get(
+                self.server + path, params=query, timeout=timeout, headers={"Accept": accept}
+            ) as response:
+                if response.status >= 400:
+                    _read(response.status, await response.read())
+                async for line in response.content:
+                    if line.strip():
+                        yield msgspec.json.decode(line, type=dict)
+        except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError) as fault:
+            raise Unreachable(f"{self.server}: {_why(fault)}") from fault
 
     async def get(self, ref: Ref) -> Known | None:
         try:

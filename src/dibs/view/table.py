@@ -6,6 +6,7 @@ table is drawn with colours by the command line.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dibs.view.tree import Tone
@@ -35,11 +36,15 @@ class Table:
 
 def text(table: Table) -> str:
     """Columns aligned, two blanks apart, no cell shortened; headings in capitals as kubectl's."""
-    across = widths(table)
-    return "\n".join(
+    return "\n".join(lines(table, widths(table)))
+
+
+def lines(table: Table, across: Sequence[int]) -> list[str]:
+    """The headings and the rows, at least so wide."""
+    return [
         "  ".join(cell.ljust(width) for cell, width in zip(line, across, strict=True)).rstrip()
         for line in grid(table)
-    )
+    ]
 
 
 def widths(table: Table) -> list[int]:

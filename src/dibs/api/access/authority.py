@@ -24,6 +24,7 @@ from dibs.values.mistake import Mistake
 # Two names: a certificate that is signed by its own name looks as if it had signed itself.
 NAME = "dibs-ca"
 SERVER = "dibs"
+CERTIFICATE, KEY = "ca.crt", "ca.key"
 YEARS = 10
 # Clocks of clients may be behind by so much.
 SKEW = datetime.timedelta(minutes=5)
@@ -104,7 +105,7 @@ class Authority:
 
 def in_folder(folder: Path, now: datetime.datetime) -> Authority:
     """Open the authority of a folder, or make one. Raises Mistake for files that are not ours."""
-    certificate, key = folder / "ca.crt", folder / "ca.key"
+    certificate, key = folder / CERTIFICATE, folder / KEY
     if certificate.exists() != key.exists():
         missing, there = (certificate, key) if key.exists() else (key, certificate)
         raise Mistake(
