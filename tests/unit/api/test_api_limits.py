@@ -18,7 +18,7 @@ from dibs.api.calls import Caller
 from dibs.api.gate import Credentials, Open, Record
 from dibs.api.server import serving
 from dibs.api.server.limits import Limits
-from dibs.store.records import Event, Write
+from dibs.store.records import Event, Key, Write
 from dibs.store.store import Store
 from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
@@ -210,6 +210,19 @@ class Noting(Open):
 
     def note(self, record: Record) -> None:
         self.records.append(record)
+
+
+def test_a_bug_ends_a_stream_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    with apiserver.running() as server, closing(watch(server)) as watching:
+        answer = watching.getresponse()
+        assert answer.status == 200
+        # What only a bug could have written.
+        server.call(lambda plane: plane.store.put(Key("configmaps", "default", "c"), b"no JSON"))
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            answer.read()
+        assert ask(server, "GET", f"{MAPS}/c") == (500, "InternalError")
+        assert ask(server, "GET", "/version")[0] == 200
+    assert "Traceback" in capsys.readouterr().err
 
 
 class Slow:

@@ -85,8 +85,10 @@ class Handler:
         except (ConnectionError, ssl.SSLError):
             raise
         # The one place where a bug is told, and not to the client.
-        except Exception:  # noqa: BLE001
+        except Exception:
             traceback.print_exc(file=sys.stderr)
+            if http.transport is None or http.transport.is_closing():
+                raise
             return await self._reply(http, answers.of_failure(failures.bug()))
 
     async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:

@@ -7,8 +7,8 @@ its revision is gone, and lists anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
 
 import msgspec
 from aiohttp import web
@@ -39,10 +39,29 @@ async def send(
     response = web.StreamResponse(headers=dict(head))
     response.enable_chunked_encoding()
     await response.prepare(request)
-    lines = Lines(plane, call, wish)
-    writing = _Writing(request, response, load.limits)
+    with _whole_or_broken(request):
+        writing = _Writing(request, response, load.limits)
+        await _send(started, Lines(plane, call, wish), writing, load)
+        async with limits.patience(load.limits, 0):
+            await response.write_eof()
+    return response
+
+
+@contextmanager
+def _whole_or_broken(request: web.BaseRequest) -> Iterator[None]:
+    """What is half written can't be ended well: the client must see that it is broken."""
+    is_whole = False
     try:
-        async with aclosing(watches.changes(plane, started)) as portions:
+        yield
+        is_whole = True
+    finally:
+        if not is_whole and request.transport:
+            request.transport.abort()
+
+
+async def _send(started: Started, lines: Lines, writing: _Writing, load: Load) -> None:
+    try:
+        async with aclosing(watches.changes(lines.plane, started)) as portions:
             async for portion in portions:
                 await writing.write(lines.of(portion))
                 if (pause := load.pause_s) > _SHORTEST_S:
@@ -52,9 +71,6 @@ async def send(
         await writing.write(failed(watches.gone(fault)))
     except Closed:
         pass
-    async with limits.patience(load.limits, 0):
-        await response.write_eof()
-    return response
 
 
 class _Writing:
