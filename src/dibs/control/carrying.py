@@ -9,9 +9,9 @@ Source: kube-scheduler DynamicResources (PreBind), KEP-4381, KEP-5007.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import msgspec
 
@@ -20,8 +20,9 @@ from dibs.client.cluster import Cluster, Conflict, Missing, Ref
 from dibs.control.mirror import Mirror
 from dibs.model import kinds
 from dibs.model.core import Pod
+from dibs.model.kinds import Known
 from dibs.model.objects import ResourceClaim
-from dibs.schedule import claims, pods
+from dibs.schedule import claims, pods, release
 from dibs.schedule.plan import (
     AddReservation,
     BindPod,
@@ -30,7 +31,7 @@ from dibs.schedule.plan import (
     Write,
     WriteAllocation,
 )
-from dibs.schedule.snapshot import Key
+from dibs.schedule.snapshot import Key, key_of
 from dibs.supply import records
 from dibs.view import binding
 
@@ -39,7 +40,11 @@ PODS = kinds.BY_NAME["", "Pod"]
 # How long devices may take to become ready. Source: DynamicResourcesArgs.bindingTimeout.
 PATIENCE_S = 600.0
 # How often the conditions of devices are looked at.
-POLL_S = 0.2
+POLL_S = 0.5
+
+
+# By object, the uid of the one that was decided on: names are used again.
+Uids: TypeAlias = Mapping[Ref, str]
 
 
 class Failed(Exception):
@@ -55,22 +60,25 @@ class Hand:
     now: Callable[[], float]
     patience_s: float = PATIENCE_S
 
-    async def carry_out(self, writes: Sequence[Write]) -> None:
-        """Raises Failed, and the exceptions of `client.cluster`."""
+    def check(self, pod: Key, uids: Uids) -> None:
+        """Raises Missing if the Pod isn't there any more, or is another one."""
+        self._pod(pod, uids)
+
+    async def carry_out(self, writes: Sequence[Write], uids: Uids) -> None:
+        """Raises the exceptions of `client.cluster`; Missing too for what is of another uid."""
         for write in writes:
             match write:
                 case CreateClaim():
                     await self._create(write)
                 case WriteAllocation():
                     added = [each for each in writes if isinstance(each, AddReservation)]
-                    await self._allocate(write, [e for e in added if e.claim == write.claim])
+                    await self._allocate(write, [e for e in added if e.claim == write.claim], uids)
                 case AddReservation():
-                    await self._reserve(write)
+                    await self._reserve(write, uids)
                 case RecordInPod():
-                    await self._record(write)
+                    await self._record(write, uids)
                 case BindPod():
-                    await self._ready(write.pod, writes)
-                    await self._bind(write)
+                    await self._bind(write, uids)
                 case _:
                     assert_never(write)
 
@@ -81,18 +89,28 @@ class Hand:
             if found is not None:
                 self.mirror.wrote(found)
 
-    async def release(self, claim: ResourceClaim) -> None:
-        """Give the devices of a claim back that its Pod can't use where they are."""
-        freed = without_devices(claim)
-        self.mirror.wrote(await self.cluster.update(freed, "status"))
+    async def give_back(self, claim: ResourceClaim, pod: Pod) -> None:
+        """A Pod that can't be placed gives up its reservation; the last one, the devices."""
+        freed = without_consumer(claim, pod)
+        if freed is not claim:
+            self.mirror.wrote(await self.cluster.update(freed, "status"))
+
+    async def drop(self, claim: ResourceClaim, pod: Pod) -> None:
+        """A special claim of a failed attempt: the next one makes another (KEP-5004)."""
+        await self.give_back(claim, pod)
+        await self.cluster.delete(Ref.to(claim), uid=claim.metadata.uid)
 
     # --- one write -------------------------------------------------------------------------------
 
     async def _create(self, write: CreateClaim) -> None:
         self.mirror.wrote(await self.cluster.create(write.claim))
 
-    async def _allocate(self, write: WriteAllocation, added: Sequence[AddReservation]) -> None:
-        claim = await self._claim(write.claim)
+    async def _allocate(
+        self, write: WriteAllocation, added: Sequence[AddReservation], uids: Uids
+    ) -> None:
+        claim = self._claim(write.claim, uids)
+        if claim.metadata.deletion_timestamp is not None:
+            raise Conflict(f"claim {write.claim} is being deleted")
         if claim.status.allocation is not None:
             raise Conflict(f"claim {write.claim} got allocated elsewhere in the meantime")
         claim = await self._prepare(claim, write.drawn)
@@ -122,8 +140,8 @@ class Hand:
             return claim
         return await self._update(msgspec.structs.replace(claim, metadata=metadata))
 
-    async def _reserve(self, write: AddReservation) -> None:
-        claim = await self._claim(write.claim)
+    async def _reserve(self, write: AddReservation, uids: Uids) -> None:
+        claim = self._claim(write.claim, uids)
         if write.consumer in claim.status.reserved_for:
             return
         if claim.status.allocation is None or claim.metadata.deletion_timestamp is not None:
@@ -132,8 +150,8 @@ class Hand:
         status = msgspec.structs.replace(claim.status, reserved_for=consumers)
         await self._update(msgspec.structs.replace(claim, status=status), "status")
 
-    async def _record(self, write: RecordInPod) -> None:
-        pod = await self._pod(write.pod)
+    async def _record(self, write: RecordInPod, uids: Uids) -> None:
+        pod = self._pod(write.pod, uids)
         status = msgspec.structs.replace(
             pod.status,
             extended_resource_claim_status=write.extended,
@@ -143,22 +161,33 @@ class Hand:
         if changed != pod:
             self.mirror.wrote(await self.cluster.update(changed, "status"))
 
-    async def _bind(self, write: BindPod) -> None:
-        pod = await self._pod(write.pod)
+    async def _bind(self, write: BindPod, uids: Uids) -> None:
+        pod = self._pod(write.pod, uids)
         await self.cluster.bind(Ref.to(pod), pod.metadata.uid, write.node)
         # Seen before the flight ends, so that nobody decides on the Pod again.
         await self.confirm((Ref.to(pod),))
 
-    async def _ready(self, pod: Key, writes: Sequence[Write]) -> None:
-        """Wait for the conditions that devices must have before their Pod is bound (KEP-5007)."""
+    # --- devices that have to be made ready (KEP-5007) -------------------------------------------
+
+    async def until_ready(self, key: Key, writes: Sequence[Write], uids: Uids) -> None:
+        """Wait for the conditions that devices must have before their Pod is bound. Raises Failed,
+        and the exceptions of `client.cluster`."""
+        fresh = {write.claim for write in writes if isinstance(write, WriteAllocation)}
+        clock = asyncio.get_running_loop().time
+        started = clock()
         while True:
             awaited = False
-            for claim in self._used(await self._pod(pod), writes):
-                if claim.status.allocation is None:
-                    raise Conflict(f"claim {pod} was released in the meantime")
+            pod = self._pod(key, uids)
+            for claim in self._used(pod, writes):
+                if claim.status.allocation is None or not claims.is_reserved(claim, pod):
+                    raise Conflict(f"claim {Ref.to(claim)} was released in the meantime")
+                # What we allocated just now is as old as our own wait, whatever the clock says.
+                is_late = clock() - started > self.patience_s
+                if key_of(claim.metadata) not in fresh:
+                    is_late = is_late or self._is_late(claim)
                 for result in claim.status.allocation.devices.results:
                     found = binding.wait(claim, result)
-                    if found.failed or (found.awaited and self._is_late(claim)):
+                    if found.failed or (found.awaited and is_late):
                         raise Failed(f"device {result.device} {binding.text_of(found)}")
                     awaited = awaited or bool(found.awaited)
             if not awaited:
@@ -174,22 +203,21 @@ class Hand:
         given = WriteAllocation | AddReservation
         names = {write.claim for write in writes if isinstance(write, given)}
         names.update(Key(pod.metadata.namespace, each) for each in claim_names(pod))
-        for name in sorted(names):
-            found = self.mirror.get(Ref(CLAIMS, name.namespace, name.name))
-            if isinstance(found, ResourceClaim):
-                yield found
+        return [self._claim(name, {}) for name in sorted(names)]
 
     # --- what it is written on -------------------------------------------------------------------
 
-    async def _claim(self, key: Key) -> ResourceClaim:
-        found = self.mirror.get(Ref(CLAIMS, key.namespace, key.name))
-        if not isinstance(found, ResourceClaim):
+    def _claim(self, key: Key, uids: Uids) -> ResourceClaim:
+        ref = Ref(CLAIMS, key.namespace, key.name)
+        found = self.mirror.get(ref)
+        if not isinstance(found, ResourceClaim) or not _is_same(found, ref, uids):
             raise Missing(f"claim {key} got deleted in the meantime")
         return found
 
-    async def _pod(self, key: Key) -> Pod:
-        found = self.mirror.get(Ref(PODS, key.namespace, key.name))
-        if not isinstance(found, Pod) or not pods.is_open(found):
+    def _pod(self, key: Key, uids: Uids) -> Pod:
+        ref = Ref(PODS, key.namespace, key.name)
+        found = self.mirror.get(ref)
+        if not isinstance(found, Pod) or not _is_same(found, ref, uids) or not pods.is_open(found):
             raise Missing(f"pod {key} needs no node any more")
         return found
 
@@ -200,14 +228,22 @@ class Hand:
         return written
 
 
+def _is_same(found: Known, ref: Ref, uids: Uids) -> bool:
+    return found.metadata.uid == uids.get(ref, found.metadata.uid)
+
+
 def claim_names(pod: Pod) -> frozenset[str]:
     """The claims that a Pod names, in its spec or its status."""
     entries = [each.resource_claim_name for each in pod.spec.resource_claims]
     entries += [each.resource_claim_name for each in pod.status.resource_claim_statuses]
+    if (special := pod.status.extended_resource_claim_status) is not None and pod.spec.node_name:
+        # Before it is bound, what it says there is of an attempt that may have failed.
+        entries.append(special.resource_claim_name)
     return frozenset(each for each in entries if each)
 
 
-def without_devices(claim: ResourceClaim) -> ResourceClaim:
-    """The claim as if it had given its devices back."""
-    status = msgspec.structs.replace(claim.status, allocation=None, reserved_for=(), devices=())
-    return msgspec.structs.replace(claim, status=status)
+def without_consumer(claim: ResourceClaim, pod: Pod) -> ResourceClaim:
+    """The claim without the Pod (or its group) among its consumers, and without devices when
+    none is left; or the same value."""
+    kept = tuple(each for each in claim.status.reserved_for if not claims.is_reserved_by(each, pod))
+    return release.released(claim, lambda reference: reference in kept)

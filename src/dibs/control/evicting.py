@@ -7,6 +7,7 @@ Source: device taint eviction controller of kube-controller-manager; KEP-5055.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -138,11 +139,15 @@ class RuleStatus:
     mirror: Mirror
     now: Callable[[], float]
     name: str = "rule status"
+    # When each was last worked out, by a clock that only goes forward.
+    _looked_at: dict[Ref, float] = field(default_factory=dict)
 
     def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
         match after or before:
             case DeviceTaintRule() if after is not None:
                 yield Ref.to(after)
+            case DeviceTaintRule() as gone:
+                self._looked_at.pop(Ref.to(gone), None)
             case ResourceClaim() | Pod():
                 # There are few rules, and most clusters have none.
                 yield from tuple(self.mirror.all(RULES))
@@ -151,6 +156,12 @@ class RuleStatus:
         rule = self.mirror.get(ref)
         if not isinstance(rule, DeviceTaintRule):
             return None
+        # All claims are looked at: not with every Pod that comes or goes.
+        clock = asyncio.get_running_loop().time
+        left_s = self._looked_at.get(ref, -SETTLE_S) + SETTLE_S - clock()
+        if left_s > 0:
+            return left_s
+        self._looked_at[ref] = clock()
         told = self._condition(rule)
         known = next((c for c in rule.status.conditions if c.type == IN_PROGRESS), None)
         if known is not None and _is_same(known, told):
@@ -161,7 +172,7 @@ class RuleStatus:
         status = msgspec.structs.replace(rule.status, conditions=(*others, told))
         changed = msgspec.structs.replace(rule, status=status)
         self.mirror.wrote(await self.cluster.update(changed, "status"))
-        return SETTLE_S
+        return None
 
     def _condition(self, rule: DeviceTaintRule) -> Condition:
         everything = self.mirror.all(CLAIMS).values()

@@ -7,6 +7,7 @@ Source: pod garbage collector of kube-controller-manager (40 s quarantine).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -30,8 +31,8 @@ class Nodeless:
     mirror: Mirror
     name: str = "nodeless"
     _on: dict[str, set[Ref]] = field(default_factory=dict)
-    # Pods of which the node was missing at the last look.
-    _suspect: set[Ref] = field(default_factory=set)
+    # Pods whose node is missing, and since when, by a clock that only goes forward.
+    _suspect: dict[Ref, float] = field(default_factory=dict)
 
     def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
         match after or before:
@@ -53,7 +54,7 @@ class Nodeless:
                 if not refs:
                     del self._on[item.spec.node_name]
         if after is None and before is not None:
-            self._suspect.discard(Ref.to(before))
+            self._suspect.pop(Ref.to(before), None)
 
     async def tend(self, ref: Ref) -> float | None:
         pod = self.mirror.get(ref)
@@ -62,14 +63,15 @@ class Nodeless:
         node_ref = Ref(NODES, "", pod.spec.node_name)
         node = self.mirror.get(node_ref)
         if isinstance(node, Node):
-            self._suspect.discard(ref)
+            self._suspect.pop(ref, None)
             is_leaving = pod.metadata.deletion_timestamp is not None
             if is_leaving and MODEL in node.metadata.annotations:
                 await self._end(ref, pod)
             return None
-        if ref not in self._suspect:
-            self._suspect.add(ref)
-            return QUARANTINE_S
+        clock = asyncio.get_running_loop().time
+        left_s = self._suspect.setdefault(ref, clock()) + QUARANTINE_S - clock()
+        if left_s > 0:
+            return left_s
         # It may have come back, and the watch be late: ask once more before anything is lost.
         if await self.cluster.get(node_ref) is None:
             await self._end(ref, pod)

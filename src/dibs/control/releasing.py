@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dibs.client.cluster import Cluster, Ref
+from dibs.control import carrying, evicting
 from dibs.control.mirror import Mirror
 from dibs.model import kinds
 from dibs.model.core import Pod
@@ -22,12 +23,10 @@ CLAIMS, PODS, GROUPS = (kinds.BY_NAME[key] for key in (
 ))  # fmt: skip
 
 
-LOOK_AGAIN_S = 0.1
-
-
 @dataclass(slots=True)
 class Releasing:
-    """Keys are claims. `is_busy` says of which the scheduler is writing: it makes them whole."""
+    """Keys are claims. `is_busy` says of which the scheduler is writing: it makes them whole, and
+    has us called when that is over (`World.when_landed`)."""
 
     cluster: Cluster
     mirror: Mirror
@@ -47,6 +46,13 @@ class Releasing:
                 is_over = after is None or not release.needs(pod, pod.metadata.uid)
                 if is_over or (before is not None and before.metadata.uid != pod.metadata.uid):
                     yield from self._of(pod.metadata.namespace, pod.metadata.name)
+                    # Those that it has through its group too.
+                    for each in (before, after):
+                        if isinstance(each, Pod):
+                            yield from (
+                                Ref(CLAIMS, each.metadata.namespace, name)
+                                for name in sorted(carrying.claim_names(each))
+                            )
             case PodGroup() as group if after is None:
                 yield from self._of(group.metadata.namespace, group.metadata.name)
 
@@ -73,7 +79,7 @@ class Releasing:
         if not isinstance(claim, ResourceClaim):
             return None
         if self.is_busy(ref):
-            return LOOK_AGAIN_S
+            return None
         gone = await self._gone(claim)
         freed = release.released(claim, lambda reference: reference not in gone)
         if freed is not claim:
@@ -102,8 +108,9 @@ class Releasing:
                 if not release.needs(pod, reference.uid):
                     found.add(reference)
             elif release.is_group(reference):
-                group = await self._sure(Ref(GROUPS, namespace, reference.name))
-                if group is None or group.metadata.uid != reference.uid:
+                group = await self._sure(Ref(GROUPS, namespace, reference.name), reference.uid)
+                # Who runs on the devices keeps them, though the group is gone.
+                if group is None and not any(evicting.users(claim, self.mirror, going=True)):
                     found.add(reference)
         return frozenset(found)
 
@@ -114,15 +121,16 @@ class Releasing:
         return None
 
     async def _pod(self, ref: Ref, uid: str) -> Pod | None:
-        known = self.mirror.get(ref)
-        if isinstance(known, Pod) and known.metadata.uid == uid:
-            return known
-        found = await self._sure(ref)
+        found = await self._sure(ref, uid)
         return found if isinstance(found, Pod) else None
 
-    async def _sure(self, ref: Ref) -> Known | None:
-        """What isn't in the mirror may only be late: devices in use must not be given away."""
-        return self.mirror.get(ref) or await self.cluster.get(ref)
+    async def _sure(self, ref: Ref, uid: str) -> Known | None:
+        """The object with this uid. What isn't in the mirror, or is there with another uid, may
+        only be late: devices in use must not be given away."""
+        known = self.mirror.get(ref)
+        if known is None or known.metadata.uid != uid:
+            known = await self.cluster.get(ref)
+        return known if known is not None and known.metadata.uid == uid else None
 
 
 def _names(claim: ResourceClaim) -> frozenset[str]:

@@ -95,9 +95,11 @@ async def loops(
     world = World.of(mirror, options)
     hand = Hand(cluster, mirror, clocks.now, patience_s)
     scheduling = Scheduling(cluster, mirror, world, hand, clocks.now, clocks.steady)
+    releasing = Tending(Releasing(cluster, mirror, world.is_in_flight))
+    world.when_landed(lambda ref: releasing.want(ref) if ref.kind == carrying.CLAIMS else None)
     tendings = (
         Tending(Making(cluster, mirror, world, clocks.now)),
-        Tending(Releasing(cluster, mirror, world.is_in_flight)),
+        releasing,
         Tending(Evicting(cluster, mirror, world, clocks.now)),
         Tending(RuleStatus(cluster, mirror, clocks.now)),
         Tending(PoolStatusRequests(cluster, mirror, world, clocks.now)),

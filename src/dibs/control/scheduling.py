@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dibs.client.cluster import Cluster, Conflict, Forbidden, Missing, Ref, Unreachable
-from dibs.control import carrying, telling
+from dibs.control import carrying, evicting, telling
 from dibs.control.carrying import Hand
+from dibs.control.flying import Flights, Landing
 from dibs.control.mirror import Mirror
 from dibs.control.queueing import Queue, Rank
 from dibs.control.world import World
@@ -30,22 +31,18 @@ from dibs.model.objects import (
     ResourceSlice,
 )
 from dibs.model.workloads import PodGroup, Workload
-from dibs.schedule import pods, writes
-from dibs.schedule.plan import Broken, Decision, Placed, Settled, Subject, Waits, Write
+from dibs.schedule import extended, groups, pods
+from dibs.schedule.plan import Broken, Decision, Placed, Settled, Subject, Waits
 from dibs.schedule.snapshot import Key, key_of
 from dibs.values.mistake import Mistake
-from dibs.view import brief
+from dibs.view import brief, words
 
 LOG = logging.getLogger("dibs.control")
 CLAIMS, PODS = carrying.CLAIMS, carrying.PODS
 # Pods of other schedulers are theirs.
 NAMES = ("", "default-scheduler", "dibs")
-# Decisions whose writes are under way at once.
-MOST_FLIGHTS = 64
 # Reasons cost more than decisions: a Pod that waits on is told anew only after so long.
 TELL_AGAIN_S = 10.0
-# Between two looks at whether an object has come to be as it was written.
-CONFIRM_S = 1.0
 
 
 @dataclass(slots=True)
@@ -59,11 +56,15 @@ class Scheduling:
     now: Callable[[], float]
     clock: Callable[[], float]
     queue: Queue = field(default_factory=Queue)
+    _flights: Flights = field(init=False)
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
-    _flights: set[asyncio.Task[None]] = field(default_factory=set)
-    # The last decision under way that concerns an object: the next one waits for it.
-    _last: dict[Ref, asyncio.Task[None]] = field(default_factory=dict)
+    # When each Pod in the queue was last told why it waits, or was first passed over in silence.
     _told_at: dict[Key, float] = field(default_factory=dict)
+    # Pods that wait and may have been told another reason than the last, and when they will be.
+    _untold: dict[Key, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._flights = Flights(self.world, self.hand, self._landed)
 
     @property
     def is_idle(self) -> bool:
@@ -72,8 +73,9 @@ class Scheduling:
 
     def remembered(self) -> list[str]:
         """What is under way, and what is kept of Pods that are not in the queue."""
-        under_way = [*map(str, self._last), *map(str, self.world.in_flight())]
-        return under_way + [str(key) for key in self._told_at if key not in self.queue]
+        under_way = [f"{ref} is in flight" for ref in self.world.in_flight()]
+        lost = [key for key in (*self._told_at, *self._untold) if key not in self.queue]
+        return under_way + [f"when {key} was told" for key in lost]
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -105,8 +107,7 @@ class Scheduling:
                 self._wake_all()
             return
         if not isinstance(before, Pod) or is_news(before, pod):
-            created = pod.metadata.creation_timestamp or ""
-            self.queue.add(Rank.of(key, pod.spec.priority or 0, created))
+            self.queue.add(rank_of(pod))
             self._wakeup.set()
 
     def _claim_changed(
@@ -142,6 +143,7 @@ class Scheduling:
     def _forget(self, key: Key) -> None:
         self.queue.drop(key)
         self._told_at.pop(key, None)
+        self._untold.pop(key, None)
 
     # --- deciding --------------------------------------------------------------------------------
 
@@ -149,6 +151,8 @@ class Scheduling:
         """Schedule until cancelled; what is under way then is left to the next start."""
         try:
             while True:
+                self._remind()
+                await self._flights.turn()
                 key = self.queue.take(self.clock())
                 if key is None:
                     await self._rest()
@@ -161,12 +165,12 @@ class Scheduling:
                 # Others of this process have their turn between two decisions.
                 await asyncio.sleep(0)
         finally:
-            for flight in self._flights:
-                flight.cancel()
+            self._flights.cancel()
 
     async def _rest(self) -> None:
         self._wakeup.clear()
-        due = self.queue.next_due()
+        dues = [self.queue.next_due(), next(iter(self._untold.values()), None)]
+        due = min((each for each in dues if each is not None), default=None)
         wait_s = None if due is None else max(due - self.clock(), 0.0)
         try:
             async with asyncio.timeout(wait_s):
@@ -176,164 +180,158 @@ class Scheduling:
 
     async def _decide(self, key: Key) -> None:
         pod = self.world.snapshot.pods.get(key)
+        if self.world.is_in_flight(Ref(PODS, *key)):
+            # One of that name before it is being bound still, and is called when it has landed.
+            self.queue.rest(key, self.clock())
+            return
         if pod is None or not is_ours(pod):
             self._forget(key)
             return
         try:
             decision = pods.decide(self.world.state, Subject("Pod", key))
         except Mistake as mistake:
-            await self._tell(pod, "SchedulerError", str(mistake))
-            self.queue.fail(key, self.clock())
+            await self._refuse(pod, "SchedulerError", mistake.__str__)
             return
         match decision:
-            case Placed() if not is_made(decision):
-                # Its claims are on their way, and call it when they are there.
-                self.queue.fail(key, self.clock())
+            case Placed() if is_made(decision):
+                self._flights.launch(key, decision)
             case Placed():
-                await self._launch(key, decision)
+                # They call it when they are there; if that takes long, it is told.
+                await self._refuse(pod, "Unschedulable", lambda: unmade(decision), is_patient=True)
             case Waits():
                 await self._wait(pod, decision)
             case Broken():
-                await self._tell(pod, "SchedulerError", decision.failed.message)
-                self.queue.fail(key, self.clock())
+                if not await self._gives_back(pod, decision):
+                    await self._refuse(pod, "SchedulerError", lambda: decision.failed.message)
             case Settled():
                 self._forget(key)
             case _:
                 assert_never(decision)
 
     async def _wait(self, pod: Pod, waits: Waits) -> None:
-        key = key_of(pod.metadata)
-        if not is_made(waits):
-            self.queue.fail(key, self.clock())
-            return
-        if (claim := self._in_the_way(pod, waits)) is not None:
-            # It has devices where the Pod can't go, and could go with others (PostFilter).
-            try:
-                await self.hand.release(claim)
-            except (Conflict, Missing, Unreachable, Forbidden) as fault:
-                LOG.info("%s: claim %s is not released: %s", key, claim.metadata.name, fault)
-            self.queue.rest(key, self.clock())
+        """It can't be placed. So it holds nothing that others could use, and that may be what it
+        needed: devices that are elsewhere (PostFilter)."""
+        if await self._gives_back(pod, waits):
             return
         is_gated = any(each.about == "gate" for each in waits.objections)
-        if self._is_due(key):
-            reason: telling.Reason = "SchedulingGated" if is_gated else "Unschedulable"
-            await self._tell(pod, reason, brief.of(waits))
-        self.queue.fail(key, self.clock())
+        reason: telling.Reason = "SchedulingGated" if is_gated else "Unschedulable"
+        await self._refuse(pod, reason, lambda: brief.of(waits), is_patient=not is_made(waits))
 
-    def _in_the_way(self, pod: Pod, waits: Waits) -> ResourceClaim | None:
-        """A claim whose devices keep its only Pod from being placed anywhere: it is tried."""
-        for use in waits.claims:
-            claim = use.claim
-            if claim.status.allocation is None or use.is_new or self._is_shared(claim, pod):
+    async def _gives_back(self, pod: Pod, decision: Waits | Broken | Placed) -> bool:
+        """Return whether it held anything; then it is tried again, whether or not that could be
+        given back."""
+        found = False
+        for claim in self._held(pod, decision):
+            found = True
+            if self.world.is_in_flight(Ref.to(claim)):
                 continue
-            bare = carrying.without_devices(claim)
-            state = self.world.state.with_object(bare)
-            if isinstance(pods.decide(state, waits.subject), Placed):
-                return claim
-        return None
+            try:
+                if extended.is_special(claim):
+                    await self.hand.drop(claim, pod)
+                else:
+                    await self.hand.give_back(claim, pod)
+            except (Conflict, Missing, Unreachable, Forbidden) as fault:
+                LOG.info("claim %s is not given back: %s", key_of(claim.metadata), fault)
+        if found:
+            self.queue.rest(key_of(pod.metadata), self.clock())
+        return found
 
-    def _is_shared(self, claim: ResourceClaim, pod: Pod) -> bool:
-        ref = Ref.to(claim)
-        others = [each for each in claim.status.reserved_for if each.uid != pod.metadata.uid]
-        return bool(others) or self.world.is_in_flight(ref)
+    def _held(self, pod: Pod, decision: Waits | Broken | Placed) -> list[ResourceClaim]:
+        """The claims that are reserved for the Pod, though it has no node, or for its group,
+        though none of its Pods has one; and special claims of failed attempts."""
+        snapshot = self.world.snapshot
+        used = {Ref.to(use.claim): None for use in decision.claims if not use.is_new}
+        used |= {Ref.to(claim): None for claim in extended.claims_of(pod, snapshot)}
+        claims = [found for ref in used if isinstance(found := self.mirror.get(ref), ResourceClaim)]
+        return [
+            claim
+            for claim in claims
+            if (extended.is_special(claim) and claim.metadata.deletion_timestamp is None)
+            or (
+                carrying.without_consumer(claim, pod) is not claim
+                and not any(
+                    groups.is_consumer(each, pod) and any(evicting.users(claim, self.mirror))
+                    for each in claim.status.reserved_for
+                )
+            )
+        ]
 
     # --- carrying out ----------------------------------------------------------------------------
 
-    async def _launch(self, key: Key, decision: Placed) -> None:
-        while len(self._flights) >= MOST_FLIGHTS:
-            await asyncio.wait(self._flights, return_when=asyncio.FIRST_COMPLETED)
-        before = self.world.state
-        todo = writes.of(decision, before)
-        refs = tuple(concerned(decision))
-        self.world.decided(decision, refs)
-        ahead = {self._last[ref] for ref in refs if ref in self._last}
-        flight = asyncio.create_task(
-            self._fly(key, decision, todo, refs, ahead), name=f"bind {key}"
-        )
-        self._flights.add(flight)
-        self._last.update(dict.fromkeys(refs, flight))
-        flight.add_done_callback(self._landed)
-
-    def _landed(self, flight: asyncio.Task[None]) -> None:
-        self._flights.discard(flight)
-        for ref in [ref for ref, last in self._last.items() if last is flight]:
-            del self._last[ref]
-
-    async def _fly(
-        self,
-        key: Key,
-        decision: Placed,
-        todo: list[Write],
-        refs: tuple[Ref, ...],
-        ahead: set[asyncio.Task[None]],
-    ) -> None:
-        if ahead:
-            # Pods that share a claim: what is reserved must have been allocated.
-            await asyncio.wait(ahead)
-        fault: Exception | None = None
-        try:
-            await self.hand.carry_out(todo)
-        except (Conflict, Missing, Unreachable, Forbidden, carrying.Failed) as found:
-            fault = found
-        if fault is not None:
-            await self._confirm(refs)
-        self.world.landed(refs)
+    async def _landed(self, landing: Landing) -> None:
+        key, decision, fault = landing.key, landing.decision, landing.fault
         pod = self.world.snapshot.pods.get(key)
-        if fault is None:
+        self._wakeup.set()
+        if pod is None or not is_ours(pod):
             self._forget(key)
-            if pod is not None:
+            if fault is None and pod is not None:
                 text = f"Successfully assigned {key} to {decision.node}"
                 await self.cluster.report(telling.event(pod, self.now(), "Scheduled", text))
             return
+        # It failed, or there is another one of its name by now.
         LOG.info("%s: not bound to %s: %s", key, decision.node, fault)
+        if key not in self.queue:
+            self.queue.add(rank_of(pod))
+        if isinstance(fault, Forbidden | carrying.Failed):
+            await self._tell(pod, "SchedulerError", fault.__str__)
+        if isinstance(fault, carrying.Failed):
+            # So that the next try may take other devices.
+            await self._gives_back(pod, decision)
         self.queue.rest(key, self.clock())
         self._wakeup.set()
-        if pod is not None and isinstance(fault, Forbidden | carrying.Failed):
-            await self._tell(pod, "SchedulerError", str(fault))
-            if isinstance(fault, carrying.Failed):
-                await self._give_up(decision)
-
-    async def _confirm(self, refs: tuple[Ref, ...]) -> None:
-        """Until it is known how the objects stand, their devices are given to nobody."""
-        while True:
-            try:
-                await self.hand.confirm(refs)
-                return
-            except Unreachable:
-                await asyncio.sleep(CONFIRM_S)
-
-    async def _give_up(self, decision: Placed) -> None:
-        """Free devices that can't be made ready, so that the next try may take others."""
-        for use in decision.claims:
-            found = self.mirror.get(Ref.to(use.claim))
-            if use.is_fresh and isinstance(found, ResourceClaim):
-                try:
-                    await self.hand.release(found)
-                except (Conflict, Missing, Unreachable, Forbidden) as fault:
-                    LOG.info("claim %s is not released: %s", key_of(found.metadata), fault)
 
     # --- telling ---------------------------------------------------------------------------------
 
-    def _is_due(self, key: Key) -> bool:
-        now = self.clock()
-        if now - self._told_at.get(key, -TELL_AGAIN_S) < TELL_AGAIN_S:
-            return False
-        self._told_at[key] = now
+    async def _refuse(
+        self,
+        pod: Pod,
+        reason: telling.Reason,
+        text: Callable[[], str],
+        *,
+        is_patient: bool = False,
+    ) -> None:
+        """It waits, and is told why; `is_patient` if that may well be over in a moment."""
+        key = key_of(pod.metadata)
+        if is_patient:
+            self._told_at.setdefault(key, self.clock())
+        if await self._tell(pod, reason, text):
+            self.queue.fail(key, self.clock())
+        else:
+            self.queue.rest(key, self.clock())
+
+    async def _tell(self, pod: Pod, reason: telling.Reason, text: Callable[[], str]) -> bool:
+        """Write into the Pod's status why it waits, and an event, if that is news; soon, if it
+        was told only just now. False if it couldn't be written."""
+        key, now = key_of(pod.metadata), self.clock()
+        due = self._told_at.get(key, -TELL_AGAIN_S) + TELL_AGAIN_S
+        if due > now:
+            self._untold[key] = due
+            return True
+        self._untold.pop(key, None)
+        said = text()
+        patch = telling.unscheduled(pod, self.now(), reason, said)
+        if patch is not None:
+            try:
+                self.mirror.wrote(await self.cluster.patch(Ref.to(pod), patch, "status"))
+            except (Conflict, Missing, Unreachable, Forbidden) as fault:
+                LOG.debug("%s: %s", key, fault)
+                return False
+            event = telling.event(pod, self.now(), "FailedScheduling", said, "Warning")
+            await self.cluster.report(event)
+        if key in self.queue:
+            self._told_at[key] = now
         return True
 
-    async def _tell(self, pod: Pod, reason: telling.Reason, text: str) -> None:
-        """Write into the Pod's status why it waits, and an event, if that is news."""
-        patch = telling.unscheduled(pod, self.now(), reason, text)
-        if patch is None:
-            return
-        try:
-            self.mirror.wrote(await self.cluster.patch(Ref.to(pod), patch, "status"))
-        except (Conflict, Missing, Unreachable, Forbidden) as fault:
-            # It is told the next time; what changed meanwhile will have called the Pod.
-            LOG.debug("%s: %s", key_of(pod.metadata), fault)
-            return
-        kind = "FailedScheduling"
-        await self.cluster.report(telling.event(pod, self.now(), kind, text, "Warning"))
+    def _remind(self) -> None:
+        """Have another look at those who waited to be told, within twice the time at the latest:
+        they are in the order in which they were passed over."""
+        now = self.clock()
+        while self._untold:
+            key, due = next(iter(self._untold.items()))
+            if due > now:
+                return
+            del self._untold[key]
+            self.queue.wake(key, now)
 
 
 def is_ours(pod: Pod) -> bool:
@@ -358,11 +356,11 @@ def is_made(decision: Decision) -> bool:
     return not any(use.is_new and use.template for use in decision.claims)
 
 
-def concerned(decision: Placed) -> tuple[Ref, ...]:
-    """The objects that a decision changes."""
-    names = dict.fromkeys(key_of(use.claim.metadata) for use in decision.claims)
-    pod = decision.subject.key
-    return (
-        Ref(PODS, pod.namespace, pod.name),
-        *(Ref(CLAIMS, name.namespace, name.name) for name in names),
-    )
+def unmade(decision: Placed) -> str:
+    entries = [use.entry for use in decision.claims if use.is_new and use.template]
+    return f"waits for the claims of {words.listed(entries, 6)}, which are not made yet"
+
+
+def rank_of(pod: Pod) -> Rank:
+    created = pod.metadata.creation_timestamp or ""
+    return Rank.of(key_of(pod.metadata), pod.spec.priority or 0, created)

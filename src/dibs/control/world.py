@@ -8,7 +8,7 @@ those objects. Source: kube-scheduler's assume cache and in-flight allocations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dibs.client.cluster import Ref
@@ -28,6 +28,7 @@ class World:
     state: State
     # Several decisions may concern one claim: Pods that share it.
     _in_flight: Counter[Ref] = field(default_factory=Counter)
+    _landed: list[Callable[[Ref], None]] = field(default_factory=list)
 
     @classmethod
     def of(cls, mirror: Mirror, options: Options) -> World:
@@ -58,6 +59,12 @@ class World:
             if self._in_flight[ref] <= 0:
                 del self._in_flight[ref]
                 self._sync(ref)
+                for listener in self._landed:
+                    listener(ref)
+
+    def when_landed(self, listener: Callable[[Ref], None]) -> None:
+        """Tell of each object whose writes are over."""
+        self._landed.append(listener)
 
     def is_in_flight(self, ref: Ref) -> bool:
         return ref in self._in_flight

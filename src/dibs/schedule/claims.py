@@ -248,11 +248,13 @@ def consumer(pod: Pod, group: PodGroup | None = None) -> ResourceClaimConsumerRe
 
 
 def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
-    return any(
-        (reference.resource == "pods" and reference.uid == ids.pod_uid(pod))
-        or groups.is_consumer(reference, pod)
-        for reference in claim.status.reserved_for
-    )
+    return any(is_reserved_by(reference, pod) for reference in claim.status.reserved_for)
+
+
+def is_reserved_by(reference: ResourceClaimConsumerReference, pod: Pod) -> bool:
+    """Whether a consumer is the Pod, or its group."""
+    is_own = reference.resource == "pods" and reference.uid == ids.pod_uid(pod)
+    return is_own or groups.is_consumer(reference, pod)
 
 
 def look_alike(wanted: Key, known: Iterable[Key]) -> str:

@@ -228,5 +228,10 @@ def claims_of(pod: Pod, snapshot: Snapshot) -> Iterator[ResourceClaim]:
             owner.controller and owner.kind == "Pod" and owner.uid == ids.pod_uid(pod)
             for owner in claim.metadata.owner_references
         )
-        if is_own and claim.metadata.annotations.get(ANNOTATION) == "true":
+        if is_own and is_special(claim):
             yield claim
+
+
+def is_special(claim: ResourceClaim) -> bool:
+    """Whether a claim was made for extended resources."""
+    return claim.metadata.annotations.get(ANNOTATION) == "true"

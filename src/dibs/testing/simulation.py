@@ -31,7 +31,7 @@ from dibs.model import codec, kinds
 from dibs.model.kinds import Known
 from dibs.schedule import pods
 from dibs.schedule.plan import Placed, Subject
-from dibs.schedule.snapshot import Snapshot, key_of
+from dibs.schedule.snapshot import Snapshot
 from dibs.schedule.state import Options, State
 from dibs.store import opening
 from dibs.store.records import Keep
@@ -92,12 +92,15 @@ class Life:
     faults: list[str] = field(default_factory=list)
     written: hashlib._Hash = field(default_factory=hashlib.sha256)
 
-    async def look(self) -> None:
-        """Check every event since the last look."""
+    async def look(self) -> list[str]:
+        """Check every event since the last look; return what was written."""
+        written = []
         for event in await self.watch.take(most=10**9, wait_s=0):
             self.faults += [f"revision {event.revision}: {each}" for each in self.audit.see(event)]
             self.written.update(f"{event.key} ".encode())
             self.written.update(event.after.value if event.after else b"")
+            written.append(str(event.key))
+        return written
 
     @asynccontextmanager
     async def loops(self) -> AsyncIterator[Loops]:
@@ -139,12 +142,10 @@ class Life:
         async with self.loops() as loops:
             await asyncio.sleep(REST_S)
             await self.look()
-            revision = self.plane.plane.store.revision
             # What goes on for ever would go on now.
             await asyncio.sleep(REST_S / 4)
-            if self.plane.plane.store.revision != revision:
-                self.faults.append("it doesn't come to rest")
-            await self.look()
+            if restless := await self.look():
+                self.faults.append(f"it doesn't come to rest: {restless}")
             self.faults += self.audit.rest()
             self.faults += leftovers(self.plane.plane, loops)
         return loops
@@ -191,10 +192,10 @@ def key_of_known(item: Known) -> tuple[str, str, str]:
 
 def lived(seed: int, deeds: int = 40) -> Story:
     """Live through a seed's story."""
-    with _listening() as told:
+    with _listening() as heard:
         found = virtual.run(_lived(seed, deeds))
-    serious = [each.getMessage() for each in told.records if each.levelno >= logging.ERROR]
-    traces = [each.exc_text for each in told.records if each.exc_text]
+    serious = [each.getMessage() for each in heard.records if each.levelno >= logging.ERROR]
+    traces = [each.exc_text for each in heard.records if each.exc_text]
     return replace(found, faults=(*found.faults, *serious, *map(str, traces)))
 
 
@@ -276,17 +277,23 @@ def _listening() -> Iterator[_Records]:
 
 def main(words: list[str]) -> int:
     first, _, last = words[0].partition("-")
-    bad = 0
     started = time.process_time()
+    bad = 0
     for seed in range(int(first), int(last or first) + 1):
         story = lived(seed)
-        if story.faults or not last:
-            print(seed, story.digest, f"{story.revision} writes, {story.bound} bound")
-            for fault in story.faults:
-                print("   ", fault)
         bad += bool(story.faults)
-    print(f"{bad} bad, {time.process_time() - started:.1f} s")
+        if story.faults or not last:
+            sys.stdout.write(f"{told(story)}\n")
+    sys.stdout.write(f"{bad} bad, {time.process_time() - started:.1f} s\n")
     return 1 if bad else 0
+
+
+def told(story: Story) -> str:
+    """What is wrong with a story, and how to hear it again."""
+    counts = f"{story.revision} writes, {story.given} claims given, {story.bound} Pods bound"
+    again = f"python -m dibs.testing.simulation {story.seed}"
+    lines = (f"seed {story.seed}: {counts}, {story.digest} ({again})", *story.faults)
+    return "\n    ".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An event loop whose clock is a number: it jumps to the next timer when nothing else is to be done.
+"""An event loop whose clock is a number: it jumps to the next timer when all else is done.
 
     virtual.run(story())      # an hour of sleeping takes no time, and goes the same each time
 
@@ -61,7 +61,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         done = self.create_future()
         try:
             done.set_result(func(*args))
-        except Exception as fault:  # whoever waits for it is told, as from a thread
+        except Exception as fault:  # noqa: BLE001  # whoever waits for it is told, as from a thread
             done.set_exception(fault)
         return done
 
