@@ -22,6 +22,8 @@ from dibs.client.cluster import Conflict, Forbidden, Missing, Tree, Unreachable
 from dibs.client.http import Http
 from dibs.values.mistake import Mistake
 
+DUMPS = "why, devices and allocate read a dump with -f"
+
 Command = TypeVar("Command", bound=Callable[..., object])
 Answer = TypeVar("Answer")
 
@@ -86,13 +88,16 @@ def config() -> Path:
         return found[0]
     if named := os.environ.get("KUBECONFIG"):
         # Never another cluster than the one that was meant.
-        raise Mistake("no such file", path=named, remedy="correct or unset KUBECONFIG")
+        raise Mistake(
+            f"there is no cluster: KUBECONFIG names {named}, which isn't there",
+            remedy=f"correct or unset KUBECONFIG; {DUMPS}",
+        )
     if ours.exists():
         return ours
     raise Mistake(
         "there is no cluster: KUBECONFIG names none, ~/.kube/config isn't there, and no `dibs up` "
         "has been started here",
-        remedy="dibs up; or set KUBECONFIG; why, devices and allocate read a dump with -f",
+        remedy=f"dibs up; or set KUBECONFIG; {DUMPS}",
     )
 
 
