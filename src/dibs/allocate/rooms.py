@@ -35,7 +35,9 @@ class Room:
     bound: frozenset[Ask]
     # How many shares one device gives at most, as far as it matters.
     most: int
-    _layers: dict[int, Sequence[Places]] = field(default_factory=dict)
+    _layers: dict[tuple[int, tuple[tuple[int, int], ...]], matching.Layers] = field(
+        default_factory=dict
+    )
 
     def has_for(self, choices: Sequence[Choice], draft: Draft) -> bool:
         """Whether there is room for all that is still wanted of this capacity."""
@@ -80,21 +82,23 @@ class Room:
 
     def _stacked(self, size: int, used: Mapping[int, int]) -> matching.Layers:
         """The places that can give a share of that size once, twice, …"""
-        layers = self._layers.get(size)
-        if layers is None:
+        key = size, tuple(used.items())
+        known = self._layers.get(key)
+        if known is None:
+            if len(self._layers) >= MOST_STACKED:
+                self._layers.clear()
             stacked = [0] * self.most
             for place, left in self.left.items():
-                for number in range(min(self.most, left // size)):
+                for number in range(min(self.most, (left - used.get(place, 0)) // size)):
                     stacked[number] |= 1 << place
-            layers = self._layers[size] = [layer for layer in stacked if layer]
-        stacked = list(layers)
-        for place, amount in used.items():
-            for number in range(max(0, (self.left[place] - amount) // size), len(stacked)):
-                stacked[number] &= ~(1 << place)
-        # What isn't shared serves one.
-        sole = ~places.of(self.left)
-        return [(sole, 1), *((layer, len(list(same))) for layer, same in groupby(stacked) if layer)]
+            # What isn't shared serves one.
+            sole = ~places.of(self.left)
+            layers = [(each, len(list(same))) for each, same in groupby(stacked) if each]
+            known = self._layers[key] = [(sole, 1), *layers]
+        return known
 
+
+MOST_STACKED = 2_000
 
 # Wanted of a capacity by who has no shared device to have it from: no bound to what it may be.
 ANY = 10**90

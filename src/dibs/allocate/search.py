@@ -99,6 +99,22 @@ def _parts(problem: Problem) -> Iterator[Problem]:
     distinct = dict.fromkeys(tuple(part) for part in parts if 0 < len(part) < len(slots))
     for part in islice(distinct, MOST_PARTS):
         yield problem.only(part)
+    # Whether it can be does not depend on who comes first, but how soon one sees that it can't.
+    yield problem.only(_scarcest_first(problem))
+
+
+def _scarcest_first(problem: Problem) -> Sequence[Slot]:
+    """The slots claim by claim, those before that have the fewest devices to choose from."""
+    good = bounds.good_places(problem)
+    choice = {
+        slot: sum(good[ask].bit_count() / max(1, problem.needs[ask]) for ask in asks)
+        for slot in problem.slots
+        for asks in (slot.request.alternatives,)
+    }
+    by_claim: dict[int, list[Slot]] = {}
+    for slot in sorted(problem.slots, key=choice.__getitem__):
+        by_claim.setdefault(slot.wish.number, []).append(slot)
+    return [slot for slots in by_claim.values() for slot in slots]
 
 
 def descend(problem: Problem, budget: int) -> Found:
