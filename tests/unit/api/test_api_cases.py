@@ -26,6 +26,7 @@ KINDS = {
     "json": "application/json-patch+json",
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
+    "yaml": "application/yaml",
     "table": "application/json;as=Table;v=v1;g=meta.k8s.io",
     "partial": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
 }
