@@ -69,3 +69,16 @@ def test_nodes_without_room_are_passed_over() -> None:
     assert left(index, asking("44Gi")) == ["node-4"]
     assert left(index, asking("70Gi")) == ["node-4"]
     assert left(index, asking("")) == []  # without a default a share is all of it
+
+
+def test_what_is_left_follows_the_ledger() -> None:
+    index = cluster(0, 30)
+    freed = index.with_claims(index.ledger.without("default/holder-0"), ["default/holder-0"])
+    assert left(freed, asking("20Gi")) == ["node-0", "node-1"]
+    more = builders.allocated(
+        builders.claim("more"),
+        builders.pick("gpu", pool="node-1", share="t", consumed={"memory": "20Gi"}),
+    )
+    taken = index.with_claims(index.ledger.plus(more), ["default/more"])
+    assert left(taken, asking("20Gi")) == []
+    assert left(index, asking("20Gi")) == ["node-1"]
