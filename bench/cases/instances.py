@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
+from bench import telling
 from bench.case import Bench, Case, Ours, Theirs
 from bench.clock import Took
 from bench.deciding import BARE
@@ -94,7 +95,8 @@ def theirs(bench: Bench, size: Size) -> Theirs:
 
 def told(spent: Sequence[float]) -> str:
     cuts = statistics.quantiles(spent, n=100)
-    return f"median {cuts[49] * 1e3:.2g} ms, p99 {cuts[98] * 1e3:.2g} ms"
+    median, p99 = (telling.amount(cuts[place] * 1e3, "ms") for place in (49, 98))
+    return f"median {median}, p99 {p99}"
 
 
 def case(size: Size, includes: str, goal: float | None = None) -> Case:
