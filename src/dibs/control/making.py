@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from dibs.client.cluster import Cluster, Conflict, Ref
+from dibs.client.cluster import Cluster, Conflict, Forbidden, Ref
 from dibs.control import telling
 from dibs.control.mirror import Mirror
 from dibs.control.world import World
@@ -38,11 +38,15 @@ class Making:
     now: Callable[[], float]
     name: str = "making"
     # Pods by the template or group that they lack.
-    _lacking: dict[tuple[str, Key], set[Ref]] = field(default_factory=dict)
+    _lacking: dict[tuple[str, Key], dict[Ref, None]] = field(default_factory=dict)
+    # What was last complained of, by Pod: once is enough.
+    _told: dict[Ref, str] = field(default_factory=dict)
 
     def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
         match after or before:
-            case Pod() as pod if after is not None and wants_any(pod):
+            case Pod() as pod if wants_any(pod):
+                if after is None:
+                    self._told.pop(Ref.to(pod), None)
                 yield Ref.to(pod)
             case ResourceClaim() as claim if after is None:
                 # Deleted while its Pod still waits for it: it is made anew.
@@ -56,6 +60,9 @@ class Making:
     async def tend(self, ref: Ref) -> float | None:
         pod = self.mirror.get(ref)
         if not isinstance(pod, Pod) or not wants_any(pod) or not is_waiting(pod):
+            self._told.pop(ref, None)
+            for key in [key for key, pods_ in self._lacking.items() if ref in pods_]:
+                self._lack_no_more(key, ref)
             return None
         try:
             resolved = claims.of_pod(pod, self.world.snapshot)
@@ -68,8 +75,11 @@ class Making:
                 continue
             made[use.entry] = use.claim.metadata.name
             if use.is_new:
-                await self._make(use)
+                await self._make(pod, use)
+            await self._record_in_group(use)
         await self._record(pod, made)
+        if pod.spec.node_name:
+            await self._reserve(pod, resolved.uses)
         lacks = [each for each in resolved.objections if each.about in ("template", "group")]
         if not lacks:
             return None
@@ -77,7 +87,7 @@ class Making:
         self._remember(pod, ref, lacks)
         return LOOK_AGAIN_S
 
-    async def _make(self, use: ClaimUse) -> None:
+    async def _make(self, pod: Pod, use: ClaimUse) -> None:
         wanted = writes.unallocated(use.claim)
         try:
             created = await self.cluster.create(wanted)
@@ -87,10 +97,32 @@ class Making:
             if found is not None:
                 self.mirror.wrote(found)
             raise
+        except Forbidden as refused:
+            await self._complain(pod, str(refused))
+            raise
         self.mirror.wrote(created)
-        if use.group is not None:
-            group = groups.recording(use.group, use.entry, created.metadata.name)
-            self.mirror.wrote(await self.cluster.update(group, "status"))
+
+    async def _record_in_group(self, use: ClaimUse) -> None:
+        """Name the claim in the status of the group that it is for, also after a start in between."""
+        found = use.group and self.mirror.get(Ref.to(use.group))
+        if isinstance(found, PodGroup):
+            changed = groups.recording(found, use.entry, use.claim.metadata.name)
+            if changed != found:
+                self.mirror.wrote(await self.cluster.update(changed, "status"))
+
+    async def _reserve(self, pod: Pod, uses: Iterable[ClaimUse]) -> None:
+        """For a Pod that came to its node without the scheduler: of what is allocated."""
+        for use in uses:
+            claim = self.mirror.get(Ref.to(use.claim))
+            if (
+                isinstance(claim, ResourceClaim)
+                and claim.status.allocation is not None
+                and not self.world.is_in_flight(Ref.to(claim))
+                and not claims.usable(claim, pod)
+                and not claims.is_reserved(claim, pod)
+            ):
+                reserved = writes.reserved(claim, pod, use.group)
+                self.mirror.wrote(await self.cluster.update(reserved, "status"))
 
     async def _record(self, pod: Pod, made: dict[str, str]) -> None:
         """Name the claims of all entries in the Pod's status, in the order of its spec."""
@@ -117,21 +149,34 @@ class Making:
         namespace = key_of(pod.metadata).namespace
         for against in lacks:
             if against.about == "group" and (group := groups.key_of_pod(pod)) is not None:
-                self._lacking.setdefault(("PodGroup", group), set()).add(ref)
+                self._lacking.setdefault(("PodGroup", group), {})[ref] = None
         for entry in pod.spec.resource_claims:
             if template := entry.resource_claim_template_name:
                 lacked = ("ResourceClaimTemplate", Key(namespace, template))
                 if lacked[1] not in self.world.snapshot.templates:
-                    self._lacking.setdefault(lacked, set()).add(ref)
+                    self._lacking.setdefault(lacked, {})[ref] = None
+
+    def _lack_no_more(self, key: tuple[str, Key], ref: Ref) -> None:
+        self._lacking[key].pop(ref)
+        if not self._lacking[key]:
+            del self._lacking[key]
 
     async def _complain(self, pod: Pod, text: str) -> None:
+        ref = Ref.to(pod)
+        if self._told.get(ref) == text:
+            return
+        self._told[ref] = text
         await self.cluster.report(
             telling.event(pod, self.now(), "FailedResourceClaimCreation", text, "Warning")
         )
 
 
 def wants_any(pod: Pod) -> bool:
-    return any(entry.resource_claim_template_name for entry in pod.spec.resource_claims)
+    """Whether claims are to be made for it, or reserved because the scheduler passed it by."""
+    return any(
+        entry.resource_claim_template_name or pod.spec.node_name
+        for entry in pod.spec.resource_claims
+    )
 
 
 def is_waiting(pod: Pod) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -58,8 +58,9 @@ class Scheduling:
     queue: Queue = field(default_factory=Queue)
     _flights: Flights = field(init=False)
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
-    # When each Pod in the queue was last told why it waits, or was first passed over in silence.
+    # When each Pod in the queue was last told why it waits, and since when its claims are made.
     _told_at: dict[Key, float] = field(default_factory=dict)
+    _patient: dict[Key, float] = field(default_factory=dict)
     # Pods that wait and may have been told another reason than the last, and when they will be.
     _untold: dict[Key, float] = field(default_factory=dict)
 
@@ -74,7 +75,9 @@ class Scheduling:
     def remembered(self) -> list[str]:
         """What is under way, and what is kept of Pods that are not in the queue."""
         under_way = [f"{ref} is in flight" for ref in self.world.in_flight()]
-        lost = [key for key in (*self._told_at, *self._untold) if key not in self.queue]
+        lost = [
+            key for key in (*self._told_at, *self._patient, *self._untold) if key not in self.queue
+        ]
         return under_way + [f"when {key} was told" for key in lost]
 
     # --- what happens ----------------------------------------------------------------------------
@@ -143,6 +146,7 @@ class Scheduling:
     def _forget(self, key: Key) -> None:
         self.queue.drop(key)
         self._told_at.pop(key, None)
+        self._patient.pop(key, None)
         self._untold.pop(key, None)
 
     # --- deciding --------------------------------------------------------------------------------
@@ -193,11 +197,13 @@ class Scheduling:
             await self._refuse(pod, "SchedulerError", mistake.__str__)
             return
         match decision:
-            case Placed() if is_made(decision):
+            case Placed() if is_made(decision, pod):
                 self._flights.launch(key, decision)
             case Placed():
                 # They call it when they are there; if that takes long, it is told.
-                await self._refuse(pod, "Unschedulable", lambda: unmade(decision), is_patient=True)
+                await self._refuse(
+                    pod, "Unschedulable", lambda: unmade(decision, pod), is_patient=True
+                )
             case Waits():
                 await self._wait(pod, decision)
             case Broken():
@@ -215,7 +221,7 @@ class Scheduling:
             return
         is_gated = any(each.about == "gate" for each in waits.objections)
         reason: telling.Reason = "SchedulingGated" if is_gated else "Unschedulable"
-        await self._refuse(pod, reason, lambda: brief.of(waits), is_patient=not is_made(waits))
+        await self._refuse(pod, reason, lambda: brief.of(waits), is_patient=not is_made(waits, pod))
 
     async def _gives_back(self, pod: Pod, decision: Waits | Broken | Placed) -> bool:
         """Return whether it held anything; then it is tried again, whether or not that could be
@@ -291,9 +297,13 @@ class Scheduling:
         is_patient: bool = False,
     ) -> None:
         """It waits, and is told why; `is_patient` if that may well be over in a moment."""
-        key = key_of(pod.metadata)
-        if is_patient:
-            self._told_at.setdefault(key, self.clock())
+        key, now = key_of(pod.metadata), self.clock()
+        if not is_patient:
+            self._patient.pop(key, None)
+        elif (due := self._patient.setdefault(key, now) + TELL_AGAIN_S) > now:
+            self._untold[key] = due
+            self.queue.fail(key, now)
+            return
         if await self._tell(pod, reason, text):
             self.queue.fail(key, self.clock())
         else:
@@ -351,14 +361,22 @@ def is_news(before: Pod, pod: Pod) -> bool:
     )
 
 
-def is_made(decision: Decision) -> bool:
-    """Whether all claims of templates are there (`making` makes them)."""
-    return not any(use.is_new and use.template for use in decision.claims)
+def is_made(decision: Decision, pod: Pod) -> bool:
+    """Whether all claims of templates are there, and the Pod's status names them (`making`): the
+    node looks there."""
+    return not any(_unmade(decision, pod))
 
 
-def unmade(decision: Placed) -> str:
-    entries = [use.entry for use in decision.claims if use.is_new and use.template]
-    return f"waits for the claims of {words.listed(entries, 6)}, which are not made yet"
+def unmade(decision: Decision, pod: Pod) -> str:
+    entries = words.listed(tuple(_unmade(decision, pod)), 6)
+    return f"waits for the claims of {entries}, which are not made yet"
+
+
+def _unmade(decision: Decision, pod: Pod) -> Iterator[str]:
+    named = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+    for use in decision.claims:
+        if use.template and (use.is_new or named.get(use.entry) != use.claim.metadata.name):
+            yield use.entry
 
 
 def rank_of(pod: Pod) -> Rank:
