@@ -40,6 +40,14 @@ def every(ask: AskNo) -> tuple[Tree, ...]:
     return tuple(Tree(no.reason.text, label=no.device.device) for no in ask.noes)
 
 
+def uncounted(ask: AskNo) -> tuple[Tree, ...]:
+    """That a very large node has more devices than reasons are told for, if so."""
+    if not ask.untold:
+        return ()
+    text = "further devices don't fit either; their reasons aren't told"
+    return (Tree(text, label=str(ask.untold)),)
+
+
 def counted(found: Iterable[Cause]) -> tuple[Tree, ...]:
     """The causes as lines: what keeps wanted devices away first, then the most frequent first."""
     causes = sorted(found, key=lambda cause: (cause.is_wish, -cause.count, cause.text))

@@ -188,10 +188,12 @@ def refusal(group: Group, every_device: bool) -> tuple[Tree, ...]:
 
 def causes_of(group: Group, ask: AskNo, every_device: bool) -> tuple[Tree, ...]:
     if every_device:
-        return causes.every(ask)
+        return (*causes.every(ask), *causes.uncounted(ask))
     if len(group.nodes) == 1:
-        return causes.counted(causes.on_one_node(ask.noes))
-    return causes.counted(causes.on_many_nodes(ask.noes, tuple(everywhere(group, ask))))
+        found = causes.on_one_node(ask.noes)
+    else:
+        found = causes.on_many_nodes(ask.noes, tuple(everywhere(group, ask)))
+    return (*causes.counted(found), *causes.uncounted(ask))
 
 
 def everywhere(group: Group, ask: AskNo) -> Iterator[DeviceNo]:

@@ -37,6 +37,16 @@ def test_many_reasons_are_cut_but_holders_are_told() -> None:
     assert len(every) == 21
 
 
+def test_devices_without_a_reason_are_counted() -> None:
+    ask = AskNo("default/x", "gpu", 1, 5_001, 0, (no("g", "too small"),), untold=5_000)
+    for every_node in (False, True):
+        lines = told({"n": Refused("n", (), (ask,))}, every_node)
+        assert lines[-1].split(None, 1) == [
+            "5000",
+            "further devices don't fit either; their reasons aren't told",
+        ]
+
+
 def test_nodes_that_may_not_be_used_come_last() -> None:
     answers: dict[str, NodeAnswer] = {
         "a": Objection("taint", "taint x is not tolerated"),
