@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dibs.api import columns, convert
 from dibs.api.calls import Call, Tree
-from dibs.api.columns import Moment
+from dibs.api.cells import Moment
 
 Include = Literal["None", "Metadata", "Object"]
 INCLUDES: tuple[Include, ...] = ("None", "Metadata", "Object")

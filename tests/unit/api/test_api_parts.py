@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dibs.api import claim_status, columns, kinds, paging, quotas, selecting, storage
+from dibs.api import cells, claim_status, columns, kinds, paging, quotas, selecting, storage
 from dibs.api.calls import Caller
 from dibs.api.failures import Failure
 from dibs.api.kinds import Resource
@@ -213,14 +213,14 @@ def test_options_are_read_or_refused(query: dict[str, str]) -> None:
     ],
 )
 def test_ages_are_told_as_kubectl_does(seconds: int, shown: str) -> None:
-    assert columns.duration(seconds) == shown
+    assert cells.duration(seconds) == shown
 
 
 def test_no_column_minds_what_is_missing() -> None:
     for each in kinds.RESOURCES:
         for column in columns.of(each):
             for tree in ({}, {"metadata": {"name": "x"}, "spec": {}, "status": {}}):
-                assert column.read(tree, columns.Moment(0)) is not None
+                assert column.read(tree, cells.Moment(0)) is not None
 
 
 # --- stored bytes ---------------------------------------------------------------------------------

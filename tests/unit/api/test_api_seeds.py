@@ -17,7 +17,7 @@ import pytest
 
 from dibs.api import deletes, kinds, patching, storage, tables, writes
 from dibs.api.calls import Call, DeleteOptions, Tree, WriteOptions
-from dibs.api.columns import Moment
+from dibs.api.cells import Moment
 from dibs.api.failures import Failure
 from dibs.api.kinds import Resource
 from dibs.api.patching import Patch

@@ -14,7 +14,7 @@ import yaml
 
 from dibs.api import failures, holders, storage, tables
 from dibs.api.calls import Call, Tree, Written
-from dibs.api.columns import Moment
+from dibs.api.cells import Moment
 from dibs.api.failures import Failure
 from dibs.api.plane import Plane
 from dibs.api.reads import Listed

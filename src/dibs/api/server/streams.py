@@ -15,7 +15,7 @@ from aiohttp import web
 
 from dibs.api import failures, storage, tables, watches
 from dibs.api.calls import Call, Tree
-from dibs.api.columns import Moment
+from dibs.api.cells import Moment
 from dibs.api.failures import Failure
 from dibs.api.plane import Plane
 from dibs.api.server import answers, limits
