@@ -88,7 +88,7 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
     "priorityclasses.scheduling.k8s.io": (
         _NAME,
         Column("Value", lambda tree, _: int(cells.at(tree, "value", 0)), "Its worth.", "integer"),
-        Column("Global-Default", cells.flag("globalDefault"), "Whether Pods just get it.", "boolean"),
+        Column("Global-Default", cells.flag("globalDefault"), "Whether Pods get it.", "boolean"),
         _AGE,
         Column("PreemptionPolicy", cells.field("preemptionPolicy"), "Whether it may preempt."),
     ),
