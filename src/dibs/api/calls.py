@@ -78,12 +78,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """`field_validation` is Strict, Warn or Ignore; `manager` the field manager."""
+    """`field_validation` is Strict, Warn or Ignore; `manager` the field manager. A body that
+    `is_of_model` was made by `model.codec` of an object with defaults, in the stored version."""
 
     dry_run: bool = False
     field_validation: str = "Warn"
     manager: str = ""
     force: bool = False
+    is_of_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

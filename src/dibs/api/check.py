@@ -60,8 +60,13 @@ def slips(call: Call, tree: Tree, duplicates: Iterable[str], mode: str) -> tuple
     return found
 
 
-def stored(call: Call, tree: Tree) -> Tree:
-    """Return the body as it is stored: its fields alone, with defaults. Raises Failure (400)."""
+def stored(call: Call, tree: Tree, *, is_of_model: bool = False) -> Tree:
+    """Return the body as it is stored: its fields alone, with defaults. Raises Failure (400).
+
+    What `is_of_model` was written from an object with defaults, and is so already.
+    """
+    if is_of_model and call.resource.group == RESOURCE:
+        return tree
     shaped = up(call.resource, call.version, tree)
     if call.resource.group == RESOURCE:
         item = _decoded(call, shaped)
@@ -102,17 +107,24 @@ def _unreadable(call: Call, why: str) -> failures.Failure:
 # --- objects --------------------------------------------------------------------------------------
 
 
-def new(call: Call, tree: Tree, context: Context) -> None:
-    """Raise Failure (422) with every fault of a new object, in its stored version."""
-    _refuse(call, tree, _faults(call, tree, None, context))
+def new(call: Call, tree: Tree, context: Context) -> Known | None:
+    """Return the object that a tree is, if the model has its kind. Raises Failure (422) with every
+    fault of a new object, in its stored version."""
+    item = _modelled(call, tree)
+    _refuse(call, tree, _faults(call, tree, None, (item, None), context))
+    return item
 
 
-def change(call: Call, tree: Tree, old: Tree, context: Context) -> Tree:
-    """Return the object as it will be stored. Raises Failure (422) with every fault of it."""
+def change(
+    call: Call, tree: Tree, old: Tree, before: Known | None, context: Context
+) -> tuple[Tree, Known | None]:
+    """Return the object as it will be stored, twice as in `new`; `before` is what `old` is, if the
+    model has its kind. Raises Failure (422) with every fault of it."""
     if call.resource.qualified == "resourceclaims.resource.k8s.io":
         tree = _without_lost_reports(call, tree, old)
-    _refuse(call, tree, _faults(call, tree, old, context))
-    return tree
+    item = _modelled(call, tree)
+    _refuse(call, tree, _faults(call, tree, old, (item, before), context))
+    return tree, item
 
 
 def _without_lost_reports(call: Call, tree: Tree, old: Tree) -> Tree:
@@ -126,11 +138,20 @@ def _without_lost_reports(call: Call, tree: Tree, old: Tree) -> Tree:
     return codec.encode(msgspec.structs.replace(item, status=kept))
 
 
-def _faults(call: Call, tree: Tree, old: Tree | None, context: Context) -> Iterator[FieldFault]:
-    if call.resource.model is None:
+def _faults(
+    call: Call,
+    tree: Tree,
+    old: Tree | None,
+    items: tuple[Known | None, Known | None],
+    context: Context,
+) -> Iterator[FieldFault]:
+    item, before = items
+    if item is None:
         yield from _metadata(call.resource, tree, old)
+    elif call.subresource == "status" and before is not None:
+        yield from rules.validate_status(item, before, context=context)
     else:
-        yield from _modelled(call, tree, old, context)
+        yield from rules.validate(item, before, context=context)
     if call.resource.group != RESOURCE:
         # A status is reported in parts, by agents that know no more yet; all else is at its door
         # as it was, but for the metadata of Nodes.
@@ -140,13 +161,8 @@ def _faults(call: Call, tree: Tree, old: Tree | None, context: Context) -> Itera
         yield from core_rules.faults(call.resource, tree, old)
 
 
-def _modelled(call: Call, tree: Tree, old: Tree | None, context: Context) -> Iterator[FieldFault]:
-    item = _decoded(call, tree)
-    before = _decoded(call, old) if old is not None else None
-    if call.subresource == "status" and before is not None:
-        yield from rules.validate_status(item, before, context=context)
-    else:
-        yield from rules.validate(item, before, context=context)
+def _modelled(call: Call, tree: Tree) -> Known | None:
+    return None if call.resource.model is None else _decoded(call, tree)
 
 
 def _metadata(resource: Resource, tree: Tree, old: Tree | None) -> Iterator[FieldFault]:

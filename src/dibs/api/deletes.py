@@ -44,11 +44,12 @@ async def _delete(plane: Plane, call: Call, entry: Entry, options: DeleteOptions
         if options.dry_run:
             return _written(call, old, None, old)
         event = await writes.remove(plane, call, entry, old)
-        return _written(call, old, None, storage.last_tree(event))
+        return _written(call, old, None, plane.reader.written(event, old))
     if options.dry_run or new == old:
         return _written(call, old, new, new)
     [event] = await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
-    return _written(call, old, new, storage.last_tree(event))
+    written = plane.reader.written(event, new)
+    return _written(call, old, written, written)
 
 
 def _written(call: Call, before: Tree, after: Tree | None, shown: Tree) -> Written:

@@ -126,9 +126,10 @@ async def _change(plane: Plane, call: Call, change: Change, options: WriteOption
         if options.dry_run:
             return
         try:
-            await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
+            [event] = await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
         except Conflict:
             continue
+        plane.reader.written(event, new)
         return
     raise failures.conflict(call.resource, call.name)
 

@@ -18,7 +18,7 @@ from dibs.api.kinds import Resource
 from dibs.api.patching import Patch
 from dibs.api.plane import Plane
 from dibs.client.cluster import Change, Conflict, Forbidden, Missing, Ref, Synced, Unreachable
-from dibs.model import codec
+from dibs.model import codec, defaults
 from dibs.model.kinds import Kind, Known
 from dibs.store.faults import TooOld, TooSlow
 from dibs.store.records import Entry
@@ -27,6 +27,9 @@ LOG = logging.getLogger("dibs.api")
 
 # What kube-controller-manager and kube-scheduler may do together.
 LOOPS = Caller("system:dibs", ("system:masters", "system:authenticated"))
+# A controller writes what it read: a field it doesn't know is not its slip.
+_AS_READ = WriteOptions(field_validation="Ignore")
+_OF_MODEL = WriteOptions(field_validation="Ignore", is_of_model=True)
 _MOST_AT_ONCE = 500
 # Whoever waits longer than this for news is asked again; nothing else hangs on it.
 _WAIT_S = 3600.0
@@ -66,16 +69,16 @@ class Local:
     async def create(self, item: Known) -> Known:
         ref = Ref.to(item)
         call = self._call("create", ref)
-        return await self._write(call, writes.create(self.plane, call, _tree(item), self._options))
+        return await self._write(call, writes.create(self.plane, call, _tree(item), _OF_MODEL))
 
     async def update(self, item: Known, door: str = "") -> Known:
         call = self._call("update", Ref.to(item), door)
-        return await self._write(call, writes.update(self.plane, call, _tree(item), self._options))
+        return await self._write(call, writes.update(self.plane, call, _tree(item), _OF_MODEL))
 
     async def patch(self, ref: Ref, patch: Mapping[str, Any], door: str = "") -> Known:
         call = self._call("patch", ref, door)
         sent = Patch(patching.MERGE, dict(patch))
-        return await self._write(call, patching.patch(self.plane, call, sent, self._options))
+        return await self._write(call, patching.patch(self.plane, call, sent, _AS_READ))
 
     async def delete(self, ref: Ref, *, uid: str = "", grace_s: int | None = None) -> None:
         call = self._call("delete", ref)
@@ -96,7 +99,7 @@ class Local:
         call = Call("create", resource, "v1", event["metadata"]["namespace"], "", "", self.caller)
         body = {"apiVersion": "v1", "kind": "Event", **event}
         try:
-            await writes.create(self.plane, call, body, self._options)
+            await writes.create(self.plane, call, body, _AS_READ)
         except failures.Failure as failure:
             # The namespace may be on its way out; an event is a courtesy.
             if failure.code not in (403, 404, 409):
@@ -104,18 +107,13 @@ class Local:
 
     async def _bound(self, call: Call, body: Tree) -> Written:
         before = self.plane.store.get(storage.key_of(call.resource, call.namespace, call.name))
-        answer = await doors.bind(self.plane, call, body, self._options)
+        answer = await doors.bind(self.plane, call, body, _AS_READ)
         after = self.plane.store.get(storage.key_of(call.resource, call.namespace, call.name))
         read = self.plane.reader.tree
         old, new = (read(entry) if entry else None for entry in (before, after))
         return Written(answer, created=True, before=old, after=new)
 
     # --- how it is done --------------------------------------------------------------------------
-
-    @property
-    def _options(self) -> WriteOptions:
-        # A controller writes what it read: a field it doesn't know is not its slip.
-        return WriteOptions(field_validation="Ignore")
 
     def _call(self, verb: str, ref: Ref, door: str = "") -> Call:
         resource = _resource(ref.kind)
@@ -125,9 +123,7 @@ class Local:
 
     async def _write(self, call: Call, doing: Coroutine[Any, Any, Written]) -> Known:
         written = await self._done(call, doing)
-        found = codec.decode(written.tree).object
-        assert found is not None, "what was written can be read"
-        return found
+        return self.plane.reader.item_of(written.tree)
 
     async def _done(self, call: Call, doing: Coroutine[Any, Any, Written]) -> Written:
         try:
@@ -141,9 +137,7 @@ class Local:
         return written
 
     def _object(self, entry: Entry) -> Known:
-        found = codec.decode(self.plane.reader.tree(entry)).object
-        assert found is not None, "what is stored can be read"
-        return found
+        return self.plane.reader.item(entry)
 
 
 def raised(failure: failures.Failure) -> Exception:
@@ -169,4 +163,4 @@ def _ref(kind: Kind, entry: Entry) -> Ref:
 
 
 def _tree(item: Known) -> Tree:
-    return codec.encode(item)
+    return codec.encode(defaults.apply(item))

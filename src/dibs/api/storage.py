@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import TypeVar
 
 import msgspec
 
 from dibs.api import convert, kinds
 from dibs.api.calls import Tree
 from dibs.api.kinds import Resource
+from dibs.model import codec
+from dibs.model.kinds import Known
 from dibs.store.records import Entry, Event, Key
+
+Kept = TypeVar("Kept", Tree, Known)
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict).decode
@@ -37,7 +42,7 @@ def to_bytes(tree: Tree) -> bytes:
 
 
 class Reader:
-    """Entries as trees, the latest ones kept decoded.
+    """Entries as trees, and as objects of the model; the latest ones kept decoded.
 
     Owned by the server; the key is the revision an entry was written at, so nothing in it can be
     out of date; bounded by `size`. Nobody changes a tree that came from here.
@@ -46,16 +51,58 @@ class Reader:
     def __init__(self, size: int = 4096) -> None:
         self.size = size
         self._trees: OrderedDict[int, Tree] = OrderedDict()
+        self._items: OrderedDict[int, Known] = OrderedDict()
 
     def tree(self, entry: Entry) -> Tree:
         """Return the stored tree, with its resourceVersion."""
         found = self._trees.get(entry.mod_revision)
         if found is None:
             found = tree_of(entry)
-            self._trees[entry.mod_revision] = found
-            if len(self._trees) > self.size:
-                self._trees.popitem(last=False)
+            self._keep(self._trees, entry.mod_revision, found)
         return found
+
+    def item(self, entry: Entry) -> Known:
+        """Return the object that the tree of an entry is, of a kind that the model has."""
+        found = self._items.get(entry.mod_revision)
+        if found is None:
+            found = codec.decode(self.tree(entry)).object
+            assert found is not None, "what is stored can be read"
+            self._keep(self._items, entry.mod_revision, found)
+        return found
+
+    def written(self, event: Event, tree: Tree, item: Known | None = None) -> Tree:
+        """Return the tree that was written, with its resourceVersion, and keep it: everybody who
+        watches will ask for it. `item` is the same, but for what the server adds to metadata.
+        """
+        metadata = {**tree["metadata"], "resourceVersion": str(event.revision)}
+        found = {**tree, "metadata": metadata}
+        if event.after is not None:
+            self._keep(self._trees, event.revision, found)
+            if item is not None:
+                self._keep(self._items, event.revision, _completed(item, metadata))
+        return found
+
+    def item_of(self, tree: Tree) -> Known:
+        """Return the object that a tree is which came from here, or from a write."""
+        revision = int(tree["metadata"]["resourceVersion"])
+        found = self._items.get(revision) if self._trees.get(revision) is tree else None
+        if found is None:
+            found = codec.decode(tree).object
+            assert found is not None, "what was written can be read"
+        return found
+
+    def _keep(self, kept: OrderedDict[int, Kept], revision: int, found: Kept) -> None:
+        kept[revision] = found
+        if len(kept) > self.size:
+            kept.popitem(last=False)
+
+
+def _completed(item: Known, metadata: Tree) -> Known:
+    owners = tuple(metadata.get("managedFields") or ())
+    known = msgspec.structs.replace(
+        item.metadata, resource_version=metadata["resourceVersion"], managed_fields=owners
+    )
+    return msgspec.structs.replace(item, metadata=known)
 
 
 def tree_of(entry: Entry, revision: int = 0) -> Tree:

@@ -43,7 +43,7 @@ async def create(
     """Write a new object. Raises Failure: 400, 403, 404 (the namespace), 409, 422."""
     tree = convert.claimed(call.resource, call.version, body)
     warnings = check.slips(call, tree, duplicates, options.field_validation)
-    stored = check.stored(call, tree)
+    stored = check.stored(call, tree, is_of_model=options.is_of_model)
     async with quotas.turn(plane, call.namespace):
         made = await _create(plane, call, stored, options, is_tracked=is_tracked)
     return replace_(made, warnings=warnings)
@@ -56,7 +56,7 @@ async def _create(
         new = prepare.for_create(call, stored, plane.world)
         guards = _namespace_guards(plane, call, new)
         new = admit.filled(plane, call, new)
-        check.new(call, new, plane.context)
+        item = check.new(call, new, plane.context)
         beside = quotas.charged(plane, call, new)
         plane.object_to(call, None, new)
         key = storage.key_of(call.resource, call.namespace, new["metadata"]["name"])
@@ -74,7 +74,7 @@ async def _create(
             if conflict.key == key and _is_taken(call, stored, tried):
                 raise failures.already_exists(call.resource, key.name) from None
             continue
-        return _written(call, None, _at(new, events[0]), created=True)
+        return _written(call, None, plane.reader.written(events[0], new, item), created=True)
     raise failures.conflict(call.resource, call.name)
 
 
@@ -137,10 +137,12 @@ async def replace(
     """
     old = plane.reader.tree(entry)
     _same_object(call, tree, old)
-    new = prepare.for_update(call, check.stored(call, tree), old, plane.world)
+    stored = check.stored(call, tree, is_of_model=options.is_of_model)
+    new = prepare.for_update(call, stored, old, plane.world)
     if call.resource.qualified == "resourceclaims.resource.k8s.io" and call.subresource:
         claim_status.refuse(plane.gate, call, new, old)
-    new = check.change(call, new, old, plane.context)
+    before = None if call.resource.model is None else plane.reader.item(entry)
+    new, item = check.change(call, new, old, before, plane.context)
     plane.object_to(call, old, new)
     if is_tracked:
         new = tracked(plane, call, old, new, options)
@@ -150,9 +152,9 @@ async def replace(
         return _written(call, old, new, warnings)
     if is_gone(call, new):
         event = await remove(plane, call, entry, old)
-        return _written(call, old, _at(new, event), warnings, gone=True)
+        return _written(call, old, plane.reader.written(event, new), warnings, gone=True)
     [event] = await plane.commit(Put(entry.key, bytes_of(call, new), entry.mod_revision))
-    return _written(call, old, _at(new, event), warnings)
+    return _written(call, old, plane.reader.written(event, new, item), warnings)
 
 
 def bytes_of(call: Call, tree: Tree) -> bytes:
@@ -219,10 +221,6 @@ def ignored(call: Call) -> tuple[str, ...]:
 
 def _shown(call: Call, tree: Tree) -> Tree:
     return convert.down(call.resource, call.version, tree)
-
-
-def _at(tree: Tree, event: Event) -> Tree:
-    return {**tree, "metadata": {**tree["metadata"], "resourceVersion": str(event.revision)}}
 
 
 def _written(
