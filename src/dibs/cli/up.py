@@ -66,8 +66,8 @@ async def serve(settings: Settings) -> int:
         stopping = asyncio.create_task(stop.wait())
         broken = hosted.loops.broken, asyncio.create_task(hosted.plane.store.ended())
         await asyncio.wait((stopping, *broken), return_when=asyncio.FIRST_COMPLETED)
-        for each in (stopping, *broken):
-            each.cancel()
+        for waiting in (stopping, *broken):
+            waiting.cancel()
         if stop.is_set():
             return YES
         # The store or a loop is no more: what is told now would be half of the truth.
