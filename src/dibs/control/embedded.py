@@ -65,7 +65,7 @@ async def feed(plane: Plane, *hearers: Hears) -> None:
         for resource in BY_NAME:
             page = plane.store.page(resource, revision=watch.revision)
             there.update((entry.key, entry) for entry in page.entries)
-        for key in known.keys() | there.keys():
+        for key in {**known, **there}:
             before, after = known.get(key), there.get(key)
             if before is None or after is None or before.mod_revision != after.mod_revision:
                 for hearer in hearers:

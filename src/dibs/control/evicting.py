@@ -50,7 +50,7 @@ class Evicting:
     world: World
     now: Callable[[], float]
     name: str = "evicting"
-    _in_pool: dict[Pool, set[Ref]] = field(default_factory=dict)
+    _in_pool: dict[Pool, dict[Ref, None]] = field(default_factory=dict)
 
     def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
         match after or before:
@@ -68,7 +68,7 @@ class Evicting:
                         yield from self._selected(each)
             case Pod() as pod if before is None or pod.spec.node_name:
                 # One that joined a claim whose time is up already.
-                for name in carrying.claim_names(pod):
+                for name in sorted(carrying.claim_names(pod)):
                     yield Ref(CLAIMS, pod.metadata.namespace, name)
 
     def _selected(self, rule: DeviceTaintRule) -> Iterator[Ref]:
@@ -80,11 +80,11 @@ class Evicting:
         for item, is_now in ((before, False), (after, True)):
             if isinstance(item, ResourceClaim):
                 for pool in _pools_of(item):
-                    refs = self._in_pool.setdefault(pool, set())
+                    refs = self._in_pool.setdefault(pool, {})
                     if is_now:
-                        refs.add(Ref.to(item))
+                        refs[Ref.to(item)] = None
                     else:
-                        refs.discard(Ref.to(item))
+                        refs.pop(Ref.to(item), None)
                     if not refs:
                         del self._in_pool[pool]
 

@@ -39,9 +39,9 @@ class Garbage:
                 yield entry.key
             return
         assert old is not None
-        yield from tuple(self._owned.get(old["uid"], ()))
+        yield from sorted(self._owned.get(old["uid"], ()))
         # An owner may have waited for just this one.
-        for uid in _owners(old):
+        for uid in sorted(_owners(old)):
             if uid in self._living:
                 yield self._living[uid]
 

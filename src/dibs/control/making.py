@@ -103,7 +103,7 @@ class Making:
         self.mirror.wrote(created)
 
     async def _record_in_group(self, use: ClaimUse) -> None:
-        """Name the claim in the status of the group that it is for, also after a start in between."""
+        """Name the claim in the status of the group that it is for, whoever made it."""
         found = use.group and self.mirror.get(Ref.to(use.group))
         if isinstance(found, PodGroup):
             changed = groups.recording(found, use.entry, use.claim.metadata.name)

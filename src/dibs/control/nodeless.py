@@ -30,7 +30,7 @@ class Nodeless:
     cluster: Cluster
     mirror: Mirror
     name: str = "nodeless"
-    _on: dict[str, set[Ref]] = field(default_factory=dict)
+    _on: dict[str, dict[Ref, None]] = field(default_factory=dict)
     # Pods whose node is missing, and since when, by a clock that only goes forward.
     _suspect: dict[Ref, float] = field(default_factory=dict)
 
@@ -46,11 +46,11 @@ class Nodeless:
     def _index(self, before: Known | None, after: Known | None) -> None:
         for item, is_now in ((before, False), (after, True)):
             if isinstance(item, Pod) and item.spec.node_name:
-                refs = self._on.setdefault(item.spec.node_name, set())
+                refs = self._on.setdefault(item.spec.node_name, {})
                 if is_now:
-                    refs.add(Ref.to(item))
+                    refs[Ref.to(item)] = None
                 else:
-                    refs.discard(Ref.to(item))
+                    refs.pop(Ref.to(item), None)
                 if not refs:
                     del self._on[item.spec.node_name]
         if after is None and before is not None:

@@ -33,7 +33,7 @@ class Releasing:
     is_busy: Callable[[Ref], bool] = lambda ref: False
     name: str = "releasing"
     # Claims by the namespace and name of who uses or owns them.
-    _users: dict[tuple[str, str], set[Ref]] = field(default_factory=dict)
+    _users: dict[tuple[str, str], dict[Ref, None]] = field(default_factory=dict)
 
     def concerned(self, before: Known | None, after: Known | None) -> Iterable[Ref]:
         match after or before:
@@ -66,11 +66,11 @@ class Releasing:
                 continue
             ref = Ref.to(claim)
             for name in _names(claim):
-                claims = self._users.setdefault((ref.namespace, name), set())
+                claims = self._users.setdefault((ref.namespace, name), {})
                 if is_now:
-                    claims.add(ref)
+                    claims[ref] = None
                 else:
-                    claims.discard(ref)
+                    claims.pop(ref, None)
                     if not claims:
                         del self._users[ref.namespace, name]
 

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 from dibs.client.cluster import Cluster, Conflict, Forbidden, Missing, Ref, Unreachable
@@ -75,10 +76,8 @@ class Scheduling:
     def remembered(self) -> list[str]:
         """What is under way, and what is kept of Pods that are not in the queue."""
         under_way = [f"{ref} is in flight" for ref in self.world.in_flight()]
-        lost = [
-            key for key in (*self._told_at, *self._patient, *self._untold) if key not in self.queue
-        ]
-        return under_way + [f"when {key} was told" for key in lost]
+        known = (*self._told_at, *self._patient, *self._untold)
+        return under_way + [f"when {key} was told" for key in known if key not in self.queue]
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -126,15 +125,15 @@ class Scheduling:
             self.queue.wake(Key(namespace, user), self.clock())
             self._wakeup.set()
 
-    def _waiting_for(self, claim: ResourceClaim) -> set[str]:
+    def _waiting_for(self, claim: ResourceClaim) -> list[str]:
         """Names of the parked Pods that use this claim."""
         namespace, name = claim.metadata.namespace, claim.metadata.name
         owners = {each.name for each in claim.metadata.owner_references}
-        found = set()
+        found = []
         for key in self.queue.parked():
             pod = self.world.snapshot.pods.get(key) if key.namespace == namespace else None
             if pod is not None and (key.name in owners or name in carrying.claim_names(pod)):
-                found.add(key.name)
+                found.append(key.name)
         return found
 
     def _wake_all(self) -> None:
@@ -202,7 +201,7 @@ class Scheduling:
             case Placed():
                 # They call it when they are there; if that takes long, it is told.
                 await self._refuse(
-                    pod, "Unschedulable", lambda: unmade(decision, pod), is_patient=True
+                    pod, "Unschedulable", partial(unmade, decision, pod), is_patient=True
                 )
             case Waits():
                 await self._wait(pod, decision)

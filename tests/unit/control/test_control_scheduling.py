@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dibs.control import evicting
 from dibs.control.nodeless import MODEL
 from dibs.store.records import Key
 from dibs.testing.planes import Driven, whole
@@ -283,6 +284,8 @@ def test_pods_on_a_device_that_breaks_are_evicted() -> None:
             for entry in plane.plane.store.page("events").entries
         ]
         assert "DeviceTaintManagerEviction" in events
+        await asyncio.sleep(2 * evicting.SETTLE_S)
+        await plane.settled()
         status = (await plane.tree("devicetaintrules", "broken", ""))["status"]
         assert [each["reason"] for each in status["conditions"]] == ["Completed"]
 
