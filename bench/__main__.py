@@ -1,6 +1,7 @@
 """`python -m bench`: measure dibs and its peer, print, and write the docs.
 
-Standard output has one JSON object a figure; the table and progress go to standard error.
+Standard output, unless it is a terminal, has one JSON object a figure; the table and progress go
+to standard error.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def _measure(chosen: list[Case], bench: Bench, options: argparse.Namespace) -> N
     with table.progress(to) as progress:
         shown = progress.add_task("", total=len(chosen))
         for case in chosen:
-            progress.update(shown, description=case.name)
+            progress.update(shown, description=case.name, refresh=True)
             figure = Figure(case, case.ours(bench), case.theirs(bench), machine)
             measured.append(figure)
-            print(json.dumps(figure.record(), ensure_ascii=False), flush=True)
+            if not sys.stdout.isatty():
+                print(json.dumps(figure.record(), ensure_ascii=False), flush=True)
             progress.advance(shown)
             # At once, so that what has been measured is kept whatever comes.
             if options.write:

@@ -16,6 +16,9 @@ from bench.figures import Record
 _STYLES = {"met": "green", "not met": "bold red", "–": "dim"}
 # Wide enough for a line a figure where no terminal says how wide it is.
 _PIPE_WIDTH = 180
+_WIDE = 140
+_COLUMNS = ("dibs", "cpu", "peer", "first node", "ratio", "goal", "")
+_CURIOUS = ("cpu", "first node")
 
 
 def console() -> Console:
@@ -32,34 +35,40 @@ def progress(to: Console) -> Progress:
         TimeElapsedColumn(),
         console=to,
         transient=True,
+        # A thread that draws would be measured with the rest.
+        auto_refresh=False,
+        # JSON on standard output is not for the terminal.
+        redirect_stdout=False,
         disable=not to.is_terminal,
     )
 
 
 def show(to: Console, records: Sequence[Record]) -> None:
+    """On a narrow terminal without the two columns that are for the curious."""
+    columns = [column for column in _COLUMNS if to.width >= _WIDE or column not in _CURIOUS]
     table = Table(box=None, pad_edge=False)
     table.add_column("benchmark", no_wrap=True)
-    columns = ("dibs", "cpu", "peer", "first node", "ratio", "goal", "")
-    for title in columns:
-        table.add_column(title, justify="right", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
     for section, title in SECTIONS.items():
         own = [record for record in records if record["section"] == section]
         if own:
             table.add_row(Text(title, style="bold"))
         for record in own:
-            table.add_row(f"  {record['name']}", *_cells(record))
+            cells = _cells(record)
+            table.add_row(f"  {record['name']}", *(cells[column] for column in columns))
     to.print(table)
 
 
-def _cells(record: Record) -> tuple[str | Text, ...]:
+def _cells(record: Record) -> dict[str, str | Text]:
     verdict = telling.verdict(record)
     unit = record["unit"]
-    return (
-        telling.amount(record["dibs"], unit),
-        telling.amount(record["cpu"], unit),
-        telling.peer(record),
-        telling.first(record),
-        telling.ratio(record),
-        telling.goal(record),
-        Text(verdict, style=_STYLES[verdict]),
-    )
+    return {
+        "dibs": telling.amount(record["dibs"], unit),
+        "cpu": telling.amount(record["cpu"], unit),
+        "peer": telling.peer(record),
+        "first node": telling.first(record),
+        "ratio": telling.ratio(record),
+        "goal": telling.goal(record),
+        "": Text(verdict, style=_STYLES[verdict]),
+    }
