@@ -76,21 +76,23 @@ class Rule:
 
     def binds(self, choice: Choice) -> bool:
         """An alternative that the constraint doesn't concern frees the whole choice of it."""
-        return all(each.ask in self.concerned for each in choice.demands)
+        return self.concerned.issuperset([each.ask for each in choice.demands])
 
     def within(self, choices: Sequence[Choice], holder: Places) -> Sequence[Choice] | None:
         """The choices where all under the constraint are at these places; None if one can't."""
         narrowed = []
+        concerned = self.concerned
         for choice in choices:
-            demands = tuple(
-                [
-                    Demand(each.ask, each.places & holder, each.wanted)
-                    if each.ask in self.concerned
-                    else each
-                    for each in choice.demands
-                ]
-            )
-            possible = Choice(demands, choice.times).possible
+            if choice.places | holder == holder:
+                narrowed.append(choice)
+                continue
+            demands = [
+                Demand(each.ask, each.places & holder, each.wanted)
+                if each.ask in concerned
+                else each
+                for each in choice.demands
+            ]
+            possible = Choice(tuple(demands), choice.times).possible
             if possible is None:
                 return None
             narrowed.append(possible)

@@ -83,6 +83,7 @@ class Survey:
     rooms: Sequence[Room]
     natives: Sequence[Least]
     rest: Rest
+    has_admin: bool
     effort: Effort = field(default_factory=Effort)
 
     @classmethod
@@ -105,6 +106,7 @@ class Survey:
             rooms=rooms.of(problem, good, shareable),
             natives=natives.least(problem, good),
             rest=Rest(problem, likeness.sorts, likeness.repeats),
+            has_admin=any(ask.is_admin for ask in problem.asks),
         )
 
     def places(self, ask: Ask, draft: Draft) -> Iterator[int]:
@@ -256,15 +258,20 @@ class Survey:
         self.effort.spent += len(choices) * len(choices) // WANTS_A_STEP
         # A device that is shared, or looked at with admin access, serves more than one ask.
         sole = [
-            (choice.places, choice.least)
+            (at, choice.least)
             for choice in choices
-            if not any(each.ask.is_admin or each.places & self.shareable for each in choice.demands)
+            for at in (choice.places,)
+            if not at & self.shareable and not self._may_look(choice)
         ]
         return (
             matching.fits(sole)
             and not self._is_crowded(sole)
             and all(room.has_for(choices, draft) for room in self.rooms)
         )
+
+    def _may_look(self, choice: Choice) -> bool:
+        """Whether it may be met with admin access, which takes nothing."""
+        return self.has_admin and any(each.ask.is_admin for each in choice.demands)
 
     def _is_crowded(self, wants: Sequence[tuple[Places, int]]) -> bool:
         """Whether more is wanted than there is if every card goes in one mode."""

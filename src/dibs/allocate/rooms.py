@@ -52,7 +52,7 @@ class Room:
             wants.append((size, at, choice.least))
             if size < ANY:
                 sizes.add(size)
-            if all(each.ask in self.bound for each in choice.demands):
+            if self.bound.issuperset([each.ask for each in choice.demands]):
                 sums = [a * d.wanted for a, d in zip(amounts, choice.demands, strict=True)]
                 needed += min(sums) * choice.times
                 union |= at

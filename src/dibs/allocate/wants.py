@@ -35,11 +35,13 @@ class Choice(NamedTuple):
         """How many devices it takes at least, all slots together."""
         if len(self.demands) == 1:
             return self.demands[0].wanted * self.times
-        return min(each.wanted for each in self.demands) * self.times
+        return min([each.wanted for each in self.demands]) * self.times
 
     @property
     def places(self) -> Places:
         """Where they may be."""
+        if len(self.demands) == 1:
+            return self.demands[0].places
         union = 0
         for each in self.demands:
             union |= each.places
@@ -48,8 +50,12 @@ class Choice(NamedTuple):
     @property
     def possible(self) -> Choice | None:
         """The choice without the demands that can't be met alone; None if that leaves none."""
-        met = tuple(each for each in self.demands if 0 < each.wanted <= each.places.bit_count())
-        if len(met) == len(self.demands):
+        demands = self.demands
+        if len(demands) == 1:
+            _, at, wanted = demands[0]
+            return self if 0 < wanted <= at.bit_count() else None
+        met = tuple([each for each in demands if 0 < each.wanted <= each.places.bit_count()])
+        if len(met) == len(demands):
             return self
         return Choice(met, self.times) if met else None
 

@@ -28,6 +28,7 @@ from dibs.request.views import DeviceView
 from dibs.supply.features import ALL, Features
 from dibs.supply.identity import DeviceId
 from dibs.values.mistake import Mistake
+from dibs.values.stats import Stats
 
 DEVICE = Type("kubernetes.DRADevice")
 # A compiled expression takes some 20 KiB, one of the longest allowed 1 MiB; a cluster has rarely
@@ -140,6 +141,14 @@ def _compiled(expression: str, gates: _Gates) -> Selector:
         text = f"must evaluate to bool or the unknown type, not {name}"
         raise CompileError((Fault(text, 1, 1, program.root.span),), expression, "")
     return Selector(program)
+
+
+def stats() -> Stats:
+    """How often a selector was compiled already, in this process."""
+    info = _compiled.cache_info()
+    dropped = max(0, info.misses - info.currsize)
+    bound = info.maxsize or 0
+    return Stats("compiled selectors", info.hits, info.misses, info.currsize, bound, dropped)
 
 
 _RESULT_NAMES = {
