@@ -11,7 +11,7 @@ from functools import cache
 
 import msgspec
 
-from dibs.api.quotas import CLAIMS
+from dibs.api.charges import CLAIMS
 from dibs.store.store import Store
 
 Device = tuple[str, str, str]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dibs.api import cells, claim_status, columns, kinds, paging, quotas, selecting, storage
+from dibs.api import cells, charges, claim_status, columns, kinds, paging, selecting, storage
 from dibs.api.calls import Caller
 from dibs.api.failures import Failure
 from dibs.api.kinds import Resource
@@ -300,12 +300,38 @@ def test_alternatives_are_charged_their_most() -> None:
             }
         }
     }  # fmt: skip
-    assert quotas.cost(quotas.CLAIMS, claim) == {
+    found = charges.of(charges.CLAIMS, claim, {"a": "example.com/gpu"}.get)
+    assert {name: int(str(amount)) for name, amount in found.items()} == {
         "count/resourceclaims.resource.k8s.io": 1,
         "a.deviceclass.resource.k8s.io/devices": 5,
         "b.deviceclass.resource.k8s.io/devices": 32,
         "c.deviceclass.resource.k8s.io/devices": 1,
+        "requests.example.com/gpu": 5,
+        "requests.deviceclass.resource.kubernetes.io/a": 5,
+        "requests.deviceclass.resource.kubernetes.io/b": 32,
+        "requests.deviceclass.resource.kubernetes.io/c": 1,
     }
+    # What the scheduler made for a Pod's extended resources is charged to the Pod.
+    made = {**claim, "metadata": {"annotations": {charges.OF_EXTENDED: "true"}}}
+    of_pod = charges.of(charges.CLAIMS, made, {"a": "example.com/gpu"}.get)
+    assert not [name for name in of_pod if name.startswith("requests.")]
+
+
+def test_a_pod_is_charged_what_it_takes_at_its_peak() -> None:
+    def container(cpu: str, **more: str) -> dict[str, Any]:
+        return {"resources": {"requests": {"cpu": cpu}, "limits": {"cpu": "2"}}, **more}
+
+    pod = {
+        "spec": {
+            "containers": [container("500m"), container("250m")],
+            "initContainers": [container("100m", restartPolicy="Always"), container("1")],
+        }
+    }
+    found = charges.of("pods", pod, lambda _: None)
+    shown = {name: str(found[name]) for name in ("pods", "cpu", "requests.cpu", "limits.cpu")}
+    assert shown == {"pods": "1", "cpu": "1100m", "requests.cpu": "1100m", "limits.cpu": "6"}
+    done = {**pod, "status": {"phase": "Succeeded"}}
+    assert set(charges.of("pods", done, lambda _: None)) == {"count/pods"}
 
 
 def allocated(*terms: dict[str, Any]) -> dict[str, Any]:
