@@ -186,6 +186,7 @@ async def follow(
     reach: Reach, sheet: Sheet, path: str, name: str, query: Mapping[str, str], revision: str
 ) -> None:
     """Every change since a revision, until the server or the user ends it. Raises Unreachable."""
+    output.flush()
     asked = {**query, "watch": "true", "allowWatchBookmarks": "true"}
     if name:
         asked["fieldSelector"] = f"metadata.name={name}"
