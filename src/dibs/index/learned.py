@@ -132,7 +132,7 @@ class Learned:
         known = self._passed.get(test)
         if known is not None and known.layout is layout:
             return known
-        groups = self._grouping(layout, test.look).groups
+        groups = self.groups(layout, test.look)
         if groups is not None:
             return self._passed.put(test, _by_group(layout, test, groups))
         if (pin := looks.pin_of(test)) is not None:
@@ -147,11 +147,12 @@ class Learned:
             known = self._spots.put(pin.look, Spots(layout, _spots(layout, pin.look)))
         return [spot for seen in pin.seen for spot in known.by_look.get(seen, ())]
 
-    def _grouping(self, layout: Layout, look: Look) -> Grouping:
+    def groups(self, layout: Layout, look: Look) -> Mapping[Hashable, Group] | None:
+        """The devices by a look; None when nearly each looks different."""
         known = self._groupings.get(look)
-        if known is not None and known.layout is layout:
-            return known
-        return self._groupings.put(look, grouping.grouped(layout, look, known))
+        if known is None or known.layout is not layout:
+            known = self._groupings.put(look, grouping.grouped(layout, look, known))
+        return known.groups
 
 
 def _all_of(layout: Layout, parts: Sequence[Good]) -> Good:

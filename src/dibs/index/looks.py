@@ -12,7 +12,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from dibs.allocate import capacity
+from dibs.allocate import capacity, constraints
+from dibs.allocate.draft import Values
 from dibs.cel import reads
 from dibs.cel.reads import Read
 from dibs.cel.runtime import EvaluationError
@@ -208,6 +209,17 @@ class Shareable:
 
     def passes(self, candidate: Candidate) -> bool | None:
         return candidate.is_shareable
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The values by which constraints compare devices; None for one that hasn't the attribute."""
+
+    attribute: str
+    with_lists: bool
+
+    def at(self, candidate: Candidate) -> Values | None:
+        return constraints.values_of(candidate, self.attribute, self.with_lists)
 
 
 # --- taints and capacities -----------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """What claims want, as far as it tells nodes apart: how many devices that pass which tests.
 
-Everything here is a necessary condition. What a draft decides (constraints, devices that one
-request takes from another, capacities) is left to `allocate`. Claims that are wrong on every node
+Everything here is a necessary condition. What a draft decides (which devices go together, what one
+request takes from another) is left to `allocate`. Claims that are wrong on every node
 want nothing that could be counted: then each node has to be asked, and the first one says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import msgspec
 
 from dibs.allocate.selecting import Answers
 from dibs.index import looks
-from dibs.index.looks import Giving, Test, Tolerating, Whatever
+from dibs.index.looks import Compared, Giving, Test, Tolerating, Whatever
 from dibs.index.shares import Wanted
 from dibs.model.objects import DeviceClass, ResourceClaim
 from dibs.request.asks import MAX_DEVICES, Ask, Request, Unreadable, Wish
@@ -41,6 +41,13 @@ class Demand(NamedTuple):
 Choice = tuple[Demand, ...]
 
 
+class Match(NamedTuple):
+    """Demands whose devices must have a value in common, all of them together."""
+
+    look: Compared
+    demands: tuple[Demand, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Want:
     """`most` is the largest number of devices that a node may have so that nothing is fatal there:
@@ -52,6 +59,7 @@ class Want:
     choices: tuple[Choice, ...]
     most: int | None = None
     may_fail: bool = False
+    matches: tuple[Match, ...] = ()
 
 
 def key_of(claims: Sequence[ResourceClaim]) -> bytes:
@@ -86,6 +94,7 @@ def of(
         tuple(_choice(request, features) for request in requests),
         _most(wishes),
         any(ask.capacity or ask.derived or ask.mode == "All" for ask in asks),
+        tuple(match for wish in wishes for match in _matches(wish, features)),
     )
 
 
@@ -103,6 +112,21 @@ def demand(ask: Ask, features: Features) -> Demand:
         tests.append(Giving(wanted, features.fractional_capacity_range))
     # Mode All wants at least one device (KEP-4381); all that match must be had, so one of them.
     return Demand(tuple(dict.fromkeys(tests)) or ANY, ask.count or 1, ask.is_admin, wanted)
+
+
+def _matches(wish: Wish, features: Features) -> Iterator[Match]:
+    """The match constraints on two devices or more. What a request derives is its own affair."""
+    only = [each.alternatives[0] for each in wish.requests if len(each.alternatives) == 1]
+    for constraint in wish.constraints:
+        name = constraint.attribute
+        concerned = [
+            ask
+            for ask in only
+            if constraint.concerns(ask) and not ask.is_admin and name not in ask.derived
+        ]
+        demands = tuple(demand(ask, features) for ask in concerned)
+        if constraint.kind == "match" and sum(each.least for each in demands) > 1:
+            yield Match(Compared(name, features.list_type_attributes), demands)
 
 
 def _fixed(wish: Wish) -> int:

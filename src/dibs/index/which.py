@@ -7,16 +7,21 @@ for the sum. The last word on each node is `allocate`'s.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from dibs.allocate.orders import Order
 from dibs.index import bits
 from dibs.index.bits import Planes, Set
+from dibs.index.grouping import Group
 from dibs.index.layout import Layout
 from dibs.index.learned import Good, Learned
 from dibs.index.loading import Load
 from dibs.index.standing import Standing
-from dibs.index.wants import Choice, Demand, Want
+from dibs.index.wants import Choice, Demand, Match, Want
+
+# Of an attribute with more values than that none is counted by itself.
+MOST_VALUES = 64
 
 
 def feasible(
@@ -33,6 +38,8 @@ def feasible(
             break
     if found and len(want.choices) > 1:
         found = counted.meeting_all(want.choices, found)
+    for match in want.matches:
+        found = counted.matching(match, found) if found else found
     return found | _exempt(want, layout, counted, is_strict=is_strict)
 
 
@@ -103,8 +110,32 @@ class _Count:
                 found &= self._having(choice, least)
         return found
 
-    def _having(self, choice: Choice, least: int) -> Set:
-        """The nodes with so many devices that are good for one of the demands."""
+    def matching(self, match: Match, found: Set) -> Set:
+        """Of these nodes those on which some value is that of enough devices for all demands."""
+        groups = self._learned.groups(self._layout, match.look)
+        if groups is None or len(groups) > MOST_VALUES:
+            return found
+        by_value: dict[object, list[Group]] = {}
+        for seen, group in groups.items():
+            # A device without the attribute, or with no value, goes with nobody.
+            for value in seen if isinstance(seen, frozenset) else ():
+                by_value.setdefault(value, []).append(group)
+        demands = Counter(match.demands)
+        met = bits.NONE
+        for alike in by_value.values():
+            nodes = found
+            for demand, times in demands.items():
+                nodes &= self._having((demand,), demand.least, alike)
+                if times > 1 and nodes:
+                    nodes &= self._having((demand,), demand.least * times, alike)
+            if len(demands) > 1 and nodes:
+                least = sum(demand.least for demand in match.demands)
+                nodes &= self._having(tuple(demands), least, alike)
+            met |= nodes
+        return met
+
+    def _having(self, choice: Choice, least: int, within: Sequence[Group] | None = None) -> Set:
+        """The nodes with so many devices that are good for one of the demands, of some groups."""
         slots: dict[int, Set] = {}
         wide: dict[Load, Set] = {}
         for demand in choice:
@@ -113,6 +144,9 @@ class _Count:
                 slots[slot] = slots.get(slot, bits.NONE) | nodes
             for load, places in wider:
                 wide[load] = wide.get(load, bits.NONE) | places
+        if within is not None:
+            slots = {slot: nodes & _in_slot(within, slot) for slot, nodes in slots.items()}
+            wide = {load: places & _on_load(within, load) for load, places in wide.items()}
         # A device that is shared may serve any number of requests.
         shared = self._shareable(slots, wide)
         return self._enough(slots.items(), wide.items(), least) | shared
@@ -158,3 +192,11 @@ class _Count:
         for nodes, amount in shared.items():
             total = bits.plus(total, bits.constant(min(amount, least), nodes))
         return bits.at_least(total, least, everyone)
+
+
+def _in_slot(groups: Iterable[Group], slot: int) -> Set:
+    return bits.union(group.slots.get(slot, bits.NONE) for group in groups)
+
+
+def _on_load(groups: Iterable[Group], load: Load) -> Set:
+    return bits.union(group.wide.get(load, bits.NONE) for group in groups)

@@ -20,7 +20,7 @@ from dibs.testing import builders
 
 CLASSES = {"gpu": builders.device_class("gpu")}
 PAIR = builders.claim(
-    "pair", builders.request("gpu", count=2), constraints=[builders.match("root")]
+    "pair", builders.request("gpu", count=2), constraints=[builders.distinct("root")]
 )
 
 
@@ -52,8 +52,8 @@ def first_in_order(index: Index, claim: ResourceClaim) -> Outcome | None:
 
 @pytest.fixture
 def refused() -> tuple[Index, Ledger]:
-    """Two devices are left, of different roots: counting doesn't see it, and it is remembered."""
-    holder = builders.allocated(builders.claim("holder"), builders.pick("d-0", pool="node-00"))
+    """Two devices are left, of one root: counting doesn't see it, and it is remembered."""
+    holder = builders.allocated(builders.claim("holder"), builders.pick("d-2", pool="node-00"))
     index = index_of([own(0, "a", "a", "b")], [holder], nodes=1)
     found = decide(index, PAIR)
     assert found.outcome is None
@@ -74,7 +74,7 @@ def test_a_no_is_forgotten_when_something_is_given_back(refused: tuple[Index, Le
 
 def test_a_no_stands_while_more_is_taken(refused: tuple[Index, Ledger]) -> None:
     index, ledger = refused
-    other = builders.allocated(builders.claim("other"), builders.pick("d-2", pool="node-00"))
+    other = builders.allocated(builders.claim("other"), builders.pick("d-0", pool="node-00"))
     taken = index.with_claims(ledger.plus(other), ["default/other"])
     assert taken.noes == index.noes
 
@@ -149,6 +149,22 @@ def test_a_request_that_has_all_alternatives_is_counted_once() -> None:
         builders.request("y"),
     )
     assert isinstance(decide(index, claim).outcome, Allocated)
+
+
+def test_devices_that_must_match_are_counted_by_value() -> None:
+    slices = [own(0, "a", "b", "c"), own(1, "a", "b", "b"), own(2, "b", "b", "b")]
+    index = index_of(slices, [], nodes=3)
+    for count, node in ((2, "node-01"), (3, "node-02")):
+        claim = builders.claim(
+            "alike",
+            builders.request("x", count=count - 1),
+            builders.request("y"),
+            constraints=[builders.match("root")],
+        )
+        found = decide(index, claim)
+        assert isinstance(found.outcome, Allocated)
+        # The others weren't even asked.
+        assert (found.outcome.node, found.refused) == (node, {})
 
 
 def test_packed_takes_the_fullest_node_of_those_that_fit() -> None:
