@@ -226,9 +226,10 @@ def unchanged(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
 
 def compatible(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     """Whether the device goes with what others hold of its card (KEP-5963)."""
-    if not candidate.groups or not joins(ask, candidate, scene):
+    modes = scene.modes(candidate.pool) if candidate.groups else None
+    if not modes or not joins(ask, candidate, scene):
         return None
-    owner = groups.clash(candidate, scene.modes(candidate.pool))
+    owner = groups.clash(candidate, modes)
     if owner is None:
         return None
     pool = scene.shelf.pools[candidate.pool]
@@ -344,6 +345,9 @@ def roomy(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason 
 
 def affordable(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
     """Whether the picks of this attempt leave enough of the counters."""
+    if not draft.drawn:
+        # Then it is what `drawable` has said already.
+        return None
     draws = cost(ask, candidate, draft, scene)
     if not draws:
         return None

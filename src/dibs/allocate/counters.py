@@ -125,9 +125,10 @@ def _drawings(
     *,
     in_milli: bool,
 ) -> Iterator[Drawing]:
+    held = ledger.holdings
     for device, candidate in devices.items():
-        holding = ledger.held(device)
-        if not holding.is_free:
+        holding = held.get(device)
+        if holding is not None and not holding.is_free:
             for holder, draws in (
                 _fixed(candidate, holding, pool),
                 *_metered(candidate, holding, pool, in_milli=in_milli),
