@@ -25,9 +25,10 @@ from dibs.allocate import (
     natives,
     places,
     rooms,
+    rules,
     totals,
 )
-from dibs.allocate.agreement import Holders, Rule, Sparse
+from dibs.allocate.agreement import Rule
 from dibs.allocate.alike import Likeness
 from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Amounts, Draft, Drawn
@@ -40,7 +41,7 @@ from dibs.allocate.problem import Problem, Slot
 from dibs.allocate.rooms import Room
 from dibs.allocate.totals import Total
 from dibs.allocate.wants import Choice, Demand, Rest
-from dibs.request.asks import MAX_DEVICES, Ask, Constraint
+from dibs.request.asks import MAX_DEVICES, Ask
 from dibs.supply.identity import CounterId, CounterSetId, Groups
 from dibs.supply.pools import Candidate
 from dibs.values.quantity import Quantity
@@ -50,8 +51,6 @@ BITS_A_STEP = 400_000
 VALUES_A_STEP = 200
 # … or that meets so many wants, each against each, from the same devices.
 WANTS_A_STEP = 16
-# Sets of more bits than this in all are made when needed.
-MOST_HELD = 8_000_000
 
 
 class Effort:
@@ -98,7 +97,7 @@ class Survey:
             likeness=likeness,
             good=good,
             shareable=shareable,
-            rules=_rules(problem, good),
+            rules=rules.of(problem, good),
             users=shelf.users if is_drawing else {},
             members=shelf.members if is_grouped else {},
             modes=shelf.modes if is_grouped else (),
@@ -347,73 +346,3 @@ def _good(problem: Problem, ask: Ask, among: Places, attributes: Iterable[str]) 
     for name in attributes:
         good = [at for at in good if scene.values(ask, candidates[at], name) is not None]
     return places.of(good)
-
-
-def _rules(problem: Problem, good: Mapping[Ask, Places]) -> Sequence[Rule]:
-    constraints: dict[int, Constraint] = {}
-    concerned: dict[int, set[Ask]] = defaultdict(set)
-    for ask in problem.asks:
-        for number, constraint in problem.rules[ask]:
-            constraints[number] = constraint
-            concerned[number].add(ask)
-    return [
-        _rule(problem, good, number, constraint, frozenset(concerned[number]))
-        for number, constraint in constraints.items()
-    ]
-
-
-def _rule(
-    problem: Problem,
-    good: Mapping[Ask, Places],
-    number: int,
-    constraint: Constraint,
-    concerned: frozenset[Ask],
-) -> Rule:
-    # Asks that derive the attribute differently may see different values: any will do.
-    readers: dict[str | None, Ask] = {}
-    wanted: dict[str | None, Places] = defaultdict(int)
-    for ask in concerned:
-        expression = ask.derived.get(constraint.attribute)
-        readers.setdefault(expression, ask)
-        wanted[expression] |= good[ask]
-    lists: dict[tuple[str, object], list[int]] = defaultdict(list)
-    is_plain = True
-    for expression, ask in readers.items():
-        for place in places.each(wanted[expression]):
-            candidate = problem.candidates[place]
-            values = problem.scene.values(ask, candidate, constraint.attribute) or ()
-            is_plain = is_plain and len(values) < 2
-            for value in values:
-                lists[value].append(place)
-    if constraint.kind == "distinct":
-        return Rule(number, constraint, concerned, _holders(problem, lists), is_plain)
-    different = {
-        tuple([(good[a], problem.needs[a], a in concerned) for a in asks]): asks
-        for asks in (slot.request.alternatives for slot in problem.slots)
-        if not concerned.isdisjoint(asks)
-    }
-    choices = [
-        Choice(tuple(Demand(ask, good[ask], problem.needs[ask]) for ask in asks), 1)
-        for asks in different.values()
-    ]
-    needed = [choice.least for choice in choices if concerned.issuperset(_asks(choice))]
-    most = max(needed, default=0)
-    enough = _holders(problem, {v: at for v, at in lists.items() if len(at) >= most})
-    rule = Rule(number, constraint, concerned, enough, is_plain)
-    useful: dict[tuple[int, ...], bool] = {}
-    for value in enough:
-        at = tuple(lists[value])
-        if at not in useful:
-            useful[at] = rule.within(choices, enough[value]) is not None
-    kept = {value: at for value, at in lists.items() if useful.get(tuple(at))}
-    return Rule(number, constraint, concerned, _holders(problem, kept), is_plain)
-
-
-def _asks(choice: Choice) -> Iterator[Ask]:
-    return (each.ask for each in choice.demands)
-
-
-def _holders(problem: Problem, lists: Mapping[tuple[str, object], Sequence[int]]) -> Holders:
-    if len(lists) * len(problem.candidates) > MOST_HELD:
-        return Sparse(lists)
-    return {value: places.of(at) for value, at in lists.items()}
