@@ -42,8 +42,8 @@ def test_nothing_is_a_bug(server: Running, version: str) -> None:
 
 def try_operation(server: Running, operation: Any) -> None:
     @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True,
+        phases=[Phase.generate], suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(case=operation.as_strategy())
     def answered(case: Any) -> None:
