@@ -22,7 +22,7 @@ from dibs.model.objects import DeviceClass
 from dibs.values.stats import Kept, Stats
 
 # So many groups are kept, of all looks together: some 10 KiB each in the largest clusters.
-MOST_GROUPS = 4_096
+MOST_GROUPS = 2_048
 # So many tests, and combinations of tests, with their planes.
 MOST_TESTS = 512
 # Claims are read once for so many different specifications.
