@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import base64
 import datetime
-import secrets as chance
 import ssl
 import time
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -21,12 +19,12 @@ from pathlib import Path
 
 import msgspec
 
-from dibs.api import failures, kinds, patching
+from dibs.api import bootstrap, failures, kinds, patching, world
 from dibs.api.access import authority, secrets, tokens
 from dibs.api.access.audit import Log
 from dibs.api.access.authority import Authority
 from dibs.api.access.guard import Guard
-from dibs.api.calls import Call, Tree, World, WriteOptions
+from dibs.api.calls import Call, Tree, WriteOptions
 from dibs.api.gate import Account
 from dibs.api.local import LOOPS, Local
 from dibs.api.patching import Patch
@@ -43,10 +41,7 @@ from dibs.store.store import Store
 from dibs.values.mistake import Mistake
 
 KUBECONFIG = "kubeconfig"
-NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 ADMIN = "dibs-admin"
-# Letters that make no words, as the API server draws them.
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +81,9 @@ async def hosted(settings: Settings) -> AsyncIterator[Hosted]:
         stack.callback(log.close)
         signer = tokens.in_folder(settings.data)
         guard = Guard(signer, lambda account: is_there(store, account), log, time.time)
-        plane = Plane(store, WORLD, guard)
+        plane = Plane(store, world.real(), guard)
         tls = _tls(settings, ours, now)
-        await _namespaces(plane)
+        await bootstrap.ensure(plane)
         if settings.fleet:
             await _dismiss(plane, settings.fleet)
         for tree in (*settings.fleet, *settings.objects):
@@ -105,13 +100,6 @@ async def hosted(settings: Settings) -> AsyncIterator[Hosted]:
         pair = ours.for_client(ADMIN, ("dibs:admin",), now)
         secrets.write(kubeconfig, kubeconfig_of(server.url, ours, pair, ADMIN))
         yield Hosted(server.url, kubeconfig, plane, loops)
-
-
-WORLD = World(
-    time.time,
-    lambda: str(uuid.uuid4()),
-    lambda: "".join(chance.choice(_LETTERS) for _ in range(5)),
-)
 
 
 def is_there(store: Store, account: Account) -> bool:
@@ -176,14 +164,6 @@ def _tls(settings: Settings, ours: Authority, now: datetime.datetime) -> ssl.SSL
     context.load_verify_locations(cadata=ours.pem.decode())
     context.verify_mode = ssl.CERT_OPTIONAL
     return context
-
-
-async def _namespaces(plane: Plane) -> None:
-    for name in NAMESPACES:
-        if plane.store.get(Key("namespaces", "", name)) is None:
-            await apply(
-                plane, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            )
 
 
 async def _dismiss(plane: Plane, fleet: tuple[Tree, ...]) -> None:
