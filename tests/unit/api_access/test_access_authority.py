@@ -36,15 +36,25 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     assert "chmod 600" in told.value.remedy
 
 
-@pytest.mark.parametrize("lost", ["ca.key", "ca.crt"])
-def test_half_an_authority_is_refused_and_kept(tmp_path: Path, lost: str) -> None:
+def test_an_authority_without_its_key_is_refused_and_kept(tmp_path: Path) -> None:
     authority.in_folder(tmp_path, NOW)
-    (tmp_path / lost).unlink()
-    kept = next(tmp_path.iterdir())
-    before = kept.read_bytes()
-    with pytest.raises(Mistake, match=f"{lost} is missing"):
+    (tmp_path / "ca.key").unlink()
+    before = (tmp_path / "ca.crt").read_bytes()
+    with pytest.raises(Mistake, match=r"ca\.key is missing"):
         authority.in_folder(tmp_path, NOW)
-    assert kept.read_bytes() == before
+    assert (tmp_path / "ca.crt").read_bytes() == before
+    assert not (tmp_path / "ca.key").exists()
+
+
+def test_a_key_without_certificate_is_the_same_authority(tmp_path: Path) -> None:
+    """As a first start leaves it that ended between the two."""
+    first = authority.in_folder(tmp_path, NOW)
+    pair = first.for_client("ada", [], NOW)
+    (tmp_path / "ca.crt").unlink()
+    again = authority.in_folder(tmp_path, NOW)
+    assert again.key.public_key() == first.key.public_key()
+    certificate = x509.load_pem_x509_certificate(pair.certificate)
+    certificate.verify_directly_issued_by(again.certificate)
 
 
 def test_a_key_of_another_authority_is_refused(tmp_path: Path) -> None:

@@ -106,35 +106,45 @@ class Authority:
 def in_folder(folder: Path, now: datetime.datetime) -> Authority:
     """Open the authority of a folder, or make one. Raises Mistake for files that are not ours."""
     certificate, key = folder / CERTIFICATE, folder / KEY
-    if certificate.exists() != key.exists():
-        missing, there = (certificate, key) if key.exists() else (key, certificate)
+    if certificate.exists() and not key.exists():
         raise Mistake(
-            f"{missing} is missing beside {there.name}",
+            f"{key} is missing beside {certificate.name}",
             path=str(folder),
             remedy="restore it; or remove the other too, then every kubeconfig must be made anew",
         )
     if not key.exists():
-        made = _new(now)
-        # The key first: a certificate alone would look like a lost key after a crash in between.
-        secrets.write(key, _pem(made.key))
-        secrets.write(certificate, made.pem)
-        return made
+        secrets.write(key, _pem(ec.generate_private_key(ec.SECP256R1())))
+    if not certificate.exists():
+        # The first start ended between the two. Of the same key it is the same authority.
+        secrets.write(certificate, _new(_read_key(key), now).pem)
     return _read(certificate, key)
 
 
-def _read(certificate: Path, key: Path) -> Authority:
+def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
     try:
-        private = serialization.load_pem_private_key(secrets.read(key), password=None)
+        key = serialization.load_pem_private_key(secrets.read(path), password=None)
+    except (ValueError, TypeError) as fault:
+        raise _unreadable(path.parent, fault) from fault
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise _unreadable(path.parent, "its key is of another kind")
+    return key
+
+
+def _unreadable(folder: Path, why: object) -> Mistake:
+    return Mistake(
+        f"the certificate authority can't be read: {why}",
+        path=str(folder),
+        remedy="restore ca.crt and ca.key, or remove both",
+    )
+
+
+def _read(certificate: Path, key: Path) -> Authority:
+    private = _read_key(key)
+    try:
         public = x509.load_pem_x509_certificate(certificate.read_bytes())
     except ValueError as fault:
-        raise Mistake(
-            f"the certificate authority can't be read: {fault}",
-            path=str(certificate.parent),
-            remedy="restore ca.crt and ca.key, or remove both",
-        ) from fault
-    if not isinstance(private, ec.EllipticCurvePrivateKey) or (
-        private.public_key() != public.public_key()
-    ):
+        raise _unreadable(certificate.parent, fault) from fault
+    if private.public_key() != public.public_key():
         raise Mistake(
             "ca.key is not the key of ca.crt",
             path=str(certificate.parent),
@@ -143,8 +153,7 @@ def _read(certificate: Path, key: Path) -> Authority:
     return Authority(public, private)
 
 
-def _new(now: datetime.datetime) -> Authority:
-    key = ec.generate_private_key(ec.SECP256R1())
+def _new(key: ec.EllipticCurvePrivateKey, now: datetime.datetime) -> Authority:
     subject = _subject(NAME)
     usage = x509.KeyUsage(
         digital_signature=True,
