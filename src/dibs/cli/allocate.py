@@ -20,7 +20,7 @@ from dibs.model.kinds import Known
 from dibs.schedule import pods
 from dibs.schedule.plan import Decision, Plan, Write
 from dibs.schedule.snapshot import Snapshot
-from dibs.schedule.state import Options
+from dibs.schedule.state import Options, State
 from dibs.values import nearest
 from dibs.values.mistake import Mistake
 from dibs.view import plans, words
@@ -30,18 +30,21 @@ from dibs.view import plans, words
 @options.files
 @options.order
 @click.option("--node", default="", metavar="NAME", help="Place on this node only.")
+@options.verbose("Tell what was remembered, and how often that helped, on stderr.")
 @options.output("table", "json", "yaml")
 def command(
     paths: tuple[str, ...],
     no_validate: bool,
     order: Order,
     node: str,
+    verbose: bool,
     form: str | None,
 ) -> int:
     snapshot = source.snapshot(paths, validate=not no_validate)
     if node:
         check_node(node, snapshot)
-    plan = decide(snapshot, Options(order=order, node=node))
+    state = State.of(snapshot, Options(order=order, node=node))
+    plan = decide(state)
     form = form or ("table" if output.is_terminal() else "json")
     if form == "table":
         show_table(plan)
@@ -50,6 +53,8 @@ def command(
         for each in plans.waiting(plan):
             output.remark(f"{each.subject} waits: {plans.reason(each)}")
     point_on(plan, snapshot, paths)
+    if verbose:
+        output.remark_on(state.stats)
     return YES if plan.is_complete else NO
 
 
@@ -67,12 +72,12 @@ def print_objects(decided: Sequence[Known], form: str) -> None:
             output.say_json(whole)
 
 
-def decide(snapshot: Snapshot, chosen: Options) -> Plan:
+def decide(state: State) -> Plan:
     """`pods.plan`, with a line on the terminal when it takes long."""
     progress = source.Progress("deciding on")
     decisions: list[Decision] = []
     writes: list[Write] = []
-    for decision, written in pods.steps(snapshot, chosen):
+    for decision, written in pods.steps(state.snapshot, state.options, state):
         decisions.append(decision)
         writes += written
         progress.at(str(decision.subject))

@@ -83,7 +83,6 @@ def output(*forms: str) -> Callable[[Command], Command]:
     )
 
 
-def verbose(command: Command) -> Command:
-    return click.option(
-        "-v", "--verbose", is_flag=True, help="Every node and every device, one by one."
-    )(command)
+def verbose(told: str) -> Callable[[Command], Command]:
+    """`-v`, and what it tells more of."""
+    return click.option("-v", "--verbose", is_flag=True, help=told)

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 
 from dibs.values.mistake import Mistake
+from dibs.values.stats import Stats
 
 # All C0 and C1 controls but newline and tab: a device attribute may hold an escape sequence.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -55,6 +57,13 @@ def say_plain(text: str) -> None:
             sys.stdout.write("\n")
     except OSError as fault:
         raise_unless_closed(fault)
+
+
+def remark_on(stats: Iterable[Stats]) -> None:
+    """How well caches did, on stderr; those that were never asked say nothing."""
+    for each in stats:
+        if each.hits or each.misses:
+            remark(str(each))
 
 
 def flush() -> None:

@@ -28,7 +28,7 @@ KINDS = {
 @click.option("-n", "--namespace", default="", help="Where it is; needed if several have the name.")
 @options.files
 @options.order
-@options.verbose
+@options.verbose("Every node and every device, one by one; and what was remembered.")
 @options.output("tree", "json")
 def command(
     subject: str,
@@ -46,6 +46,8 @@ def command(
         output.say_json(records.account(account))
     else:
         paint.show_tree(why.tree(account, every_node=verbose))
+    if verbose:
+        output.remark_on(account.before.stats)
     return YES if account.is_yes else NO
 
 

@@ -42,10 +42,13 @@ def plan(snapshot: Snapshot, options: Options = DEFAULTS) -> Plan:
 
 
 def steps(
-    snapshot: Snapshot, options: Options = DEFAULTS
+    snapshot: Snapshot, options: Options = DEFAULTS, state: State | None = None
 ) -> Iterator[tuple[Decision, tuple[Write, ...]]]:
-    """The same, one decision at a time, for whoever wants to tell how far it is."""
-    state = State.of(snapshot, options)
+    """The same, one decision at a time, for whoever wants to tell how far it is.
+
+    `state` is that of the snapshot with those options, for who wants its `stats` afterwards.
+    """
+    state = state if state is not None else State.of(snapshot, options)
     for subject in queue(snapshot):
         decision = decide(state, subject)
         yield decision, tuple(writes.of(decision, state))

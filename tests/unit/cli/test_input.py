@@ -277,14 +277,6 @@ def test_standard_input() -> None:
     assert len(done.stdout.splitlines()) == 6
 
 
-@pytest.mark.slow
-def test_the_demo_script_runs_without_a_terminal() -> None:
-    script = DEMO.parent / "demo.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert b"pod default/train waits: none of 3 nodes" in done.stdout
-
-
 def test_lint_names_the_kinds_it_passes_over(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -302,3 +294,16 @@ def test_nothing_decided_is_an_empty_list(
     code, out, _ = run(capsys, tmp_path, NODE, "-o", form)
     assert code == 0
     assert yaml.safe_load(out) == {"apiVersion": "v1", "kind": "List", "items": []}
+
+
+@pytest.mark.parametrize("command", [["allocate"], ["why", "pod/train"]])
+def test_what_was_remembered_is_told_if_asked(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet = main([*command, "-f", str(DEMO)])
+    out, err = capsys.readouterr()
+    assert " known (" not in err
+    assert main([*command, "-f", str(DEMO), "-v", "-o", "json"]) == quiet
+    told, err = capsys.readouterr()
+    assert " known (" in err
+    assert len(told) >= len(out) - 1
