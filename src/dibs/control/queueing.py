@@ -68,6 +68,7 @@ class Queue:
     _resting: list[tuple[float, Rank]] = field(default_factory=list)
     # When each was parked, the longest first.
     _parked: dict[Key, float] = field(default_factory=dict)
+    _taken: dict[Key, None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -90,6 +91,7 @@ class Queue:
         """A Pod that needs no decision any more."""
         self._entries.pop(key, None)
         self._parked.pop(key, None)
+        self._taken.pop(key, None)
 
     def wake(self, key: Key, now: float) -> None:
         """Something has happened that may help this Pod."""
@@ -107,8 +109,12 @@ class Queue:
                 heapq.heappush(self._resting, (entry.rested_at, entry.rank))
 
     def parked(self) -> tuple[Key, ...]:
-        """Those that an event may help, the longest parked first."""
+        """Those that nothing has happened for since they failed, the longest parked first."""
         return tuple(self._parked)
+
+    def waiting(self) -> tuple[Key, ...]:
+        """Those that an event may help: who is parked, and who is decided on without it."""
+        return (*self._parked, *self._taken)
 
     def take(self, now: float) -> Key | None:
         """The Pod to decide on now, which is then `fail`ed, `drop`ped or `put_back`."""
@@ -118,6 +124,7 @@ class Queue:
             entry = self._entries.get(rank.key)
             if entry is not None and entry.place == "ready" and entry.rank == rank:
                 entry.place, entry.is_woken = "taken", False
+                self._taken[rank.key] = None
                 return rank.key
         return None
 
@@ -129,6 +136,7 @@ class Queue:
         entry.failures += 1
         entry.failed_at = now
         entry.place = "parked"
+        self._taken.pop(key, None)
         self._parked[key] = now
         if entry.is_woken:
             self.wake(key, now)

@@ -126,11 +126,11 @@ class Scheduling:
             self._wakeup.set()
 
     def _waiting_for(self, claim: ResourceClaim) -> list[str]:
-        """Names of the parked Pods that use this claim."""
+        """Names of the Pods that wait and use this claim."""
         namespace, name = claim.metadata.namespace, claim.metadata.name
         owners = {each.name for each in claim.metadata.owner_references}
         found = []
-        for key in self.queue.parked():
+        for key in self.queue.waiting():
             pod = self.world.snapshot.pods.get(key) if key.namespace == namespace else None
             if pod is not None and (key.name in owners or name in carrying.claim_names(pod)):
                 found.append(key.name)
@@ -138,7 +138,7 @@ class Scheduling:
 
     def _wake_all(self) -> None:
         now = self.clock()
-        for key in self.queue.parked():
+        for key in self.queue.waiting():
             self.queue.wake(key, now)
         self._wakeup.set()
 

@@ -67,9 +67,10 @@ def test_what_happens_while_it_is_decided_on_is_not_lost() -> None:
     queue = Queue()
     queue.add(rank("a"))
     queue.take(0.0)
+    assert queue.waiting() == (key("a"),)
     queue.wake(key("a"), 0.0)
     queue.fail(key("a"), 0.0)
-    assert queue.parked() == ()
+    assert queue.waiting() == ()
     assert queue.take(1.0) == key("a")
 
 
