@@ -7,7 +7,7 @@ object; `World` is what the server would otherwise take from thin air: time, ids
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dibs.api.kinds import Resource
@@ -17,12 +17,18 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, as authentication found out."""
+    """Who asks, as authentication found out; `by` is who acts as them, "" for they themselves."""
 
     name: str = "system:anonymous"
     groups: tuple[str, ...] = ("system:unauthenticated",)
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by: str = ""
+
+    @property
+    def accountable(self) -> str:
+        """Who showed credentials."""
+        return self.by or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,10 @@ class Call:
     name: str = ""
     subresource: str = ""
     caller: Caller = Caller()
+
+    def at(self, subresource: str) -> Call:
+        """The same at another door of the object."""
+        return self if subresource == self.subresource else replace(self, subresource=subresource)
 
     @property
     def asked(self) -> Asked:

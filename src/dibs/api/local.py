@@ -75,6 +75,13 @@ class Local:
         call = self._call("update", Ref.to(item), door)
         return await self._write(call, writes.update(self.plane, call, _tree(item), _OF_MODEL))
 
+    async def update_both(self, item: Known, *, status_first: bool = False) -> Known:
+        call = self._call("update", Ref.to(item))
+        doors = ("status", "") if status_first else ("", "status")
+        return await self._write(
+            call, writes.update(self.plane, call, _tree(item), _OF_MODEL, doors=doors)
+        )
+
     async def patch(self, ref: Ref, patch: Mapping[str, Any], door: str = "") -> Known:
         call = self._call("patch", ref, door)
         sent = Patch(patching.MERGE, dict(patch))

@@ -22,6 +22,7 @@ from dibs.api import (
 from dibs.api.calls import Call, Tree, WriteOptions, Written
 from dibs.api.patches import serverside
 from dibs.api.plane import Plane
+from dibs.model.kinds import Known
 from dibs.store.faults import Conflict
 from dibs.store.records import Check, Delete, Entry, Event, Put, Write
 
@@ -105,8 +106,14 @@ async def update(
     body: Tree,
     options: WriteOptions,
     duplicates: tuple[str, ...] = (),
+    *,
+    doors: tuple[str, ...] = (),
 ) -> Written:
-    """Replace an object. Raises Failure: 400, 403, 404, 409, 422."""
+    """Replace an object. Raises Failure: 400, 403, 404, 409, 422.
+
+    With `doors`, the main one "" and others, it is as if written through each of these in turn,
+    and all of that or none: for the loops of this process, who would write twice.
+    """
     tree = convert.claimed(call.resource, call.version, body)
     warnings = check.slips(call, tree, duplicates, options.field_validation)
     asked = (tree.get("metadata") or {}).get("resourceVersion")
@@ -115,7 +122,7 @@ async def update(
         if asked and asked != str(entry.mod_revision):
             break
         try:
-            return await replace(plane, call, entry, tree, options, warnings)
+            return await replace(plane, call, entry, tree, options, warnings, doors=doors)
         except Conflict:
             continue
     raise failures.conflict(call.resource, call.name)
@@ -130,6 +137,7 @@ async def replace(
     warnings: tuple[str, ...] = (),
     *,
     is_tracked: bool = True,
+    doors: tuple[str, ...] = (),
 ) -> Written:
     """Write `tree`, of the version of the call, in the place of `entry`.
 
@@ -138,14 +146,11 @@ async def replace(
     old = plane.reader.tree(entry)
     _same_object(call, tree, old)
     stored = check.stored(call, tree, is_of_model=options.is_of_model)
-    new = prepare.for_update(call, stored, old, plane.world)
-    if call.resource.qualified == "resourceclaims.resource.k8s.io" and call.subresource:
-        claim_status.refuse(plane.gate, call, new, old)
-    before = None if call.resource.model is None else plane.reader.item(entry)
-    new, item = check.change(call, new, old, before, plane.context)
-    plane.object_to(call, old, new)
-    if is_tracked:
-        new = tracked(plane, call, old, new, options)
+    new, item = old, None if call.resource.model is None else plane.reader.item(entry)
+    for door in doors or (call.subresource,):
+        new, item = _through(plane, call.at(door), stored, (new, item))
+        if is_tracked:
+            new = tracked(plane, call.at(door), old, new, options)
     if new == old or serverside.settled(old, new) == old:
         return _written(call, old, old, warnings)
     if options.dry_run:
@@ -155,6 +160,19 @@ async def replace(
         return _written(call, old, plane.reader.written(event, new), warnings, gone=True)
     [event] = await plane.commit(Put(entry.key, bytes_of(call, new), entry.mod_revision))
     return _written(call, old, plane.reader.written(event, new, item), warnings)
+
+
+def _through(
+    plane: Plane, call: Call, stored: Tree, known: tuple[Tree, Known | None]
+) -> tuple[Tree, Known | None]:
+    """Return what is known of an object, changed by what may be written at this door."""
+    old, before = known
+    new = prepare.for_update(call, stored, old, plane.world)
+    if call.resource.qualified == "resourceclaims.resource.k8s.io" and call.subresource:
+        claim_status.refuse(plane.gate, call, new, old)
+    new, item = check.change(call, new, old, before, plane.context)
+    plane.object_to(call, old, new)
+    return new, item
 
 
 def bytes_of(call: Call, tree: Tree) -> bytes:

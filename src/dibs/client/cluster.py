@@ -12,15 +12,19 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from dibs.model import kinds
 from dibs.model.kinds import Kind, Known
 
 Tree: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """How one object is found. `namespace` is "" for what has none."""
+class Ref(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """How one object is found. `namespace` is "" for what has none.
+
+    What loops remember is by these, so they are made and looked up many times for each object.
+    """
 
     kind: Kind
     namespace: str
@@ -85,6 +89,10 @@ class Cluster(Protocol):
     async def update(self, item: Known, door: str = "") -> Known:
         """Write a whole object, or through a `door` ("status") that part of it."""
 
+    async def update_both(self, item: Known, *, status_first: bool = False) -> Known:
+        """Write an object and its status: at once where that can be done, else in two writes, of
+        which the first may be all that comes about."""
+
     async def patch(self, ref: Ref, patch: Mapping[str, Any], door: str = "") -> Known:
         """Merge (RFC 7386); with metadata.resourceVersion or metadata.uid in it only if equal."""
 
@@ -96,3 +104,12 @@ class Cluster(Protocol):
 
     async def report(self, event: Mapping[str, Any]) -> None:
         """Keep a core/v1 Event. It is a courtesy: that it can't be kept is told to nobody."""
+
+
+async def update_in_turn(cluster: Cluster, item: Known, *, status_first: bool) -> Known:
+    """`Cluster.update_both` where there is no such write."""
+    first, second = ("status", "") if status_first else ("", "status")
+    written = await cluster.update(item, first)
+    revision = written.metadata.resource_version
+    metadata = msgspec.structs.replace(item.metadata, resource_version=revision)
+    return await cluster.update(msgspec.structs.replace(item, metadata=metadata), second)

@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from dibs.client import cluster
 from dibs.client.cluster import Change, Conflict, Forbidden, Missing, Ref, Synced, Tree, Unreachable
 from dibs.client.kubeconfig import Access
 from dibs.model import codec
@@ -171,6 +172,9 @@ class Http:
         ref = Ref.to(item)
         tree = await self.fetch("PUT", _path_of(ref, door), body=codec.encode(item))
         return _object(tree, ref.kind)
+
+    async def update_both(self, item: Known, *, status_first: bool = False) -> Known:
+        return await cluster.update_in_turn(self, item, status_first=status_first)
 
     async def patch(self, ref: Ref, patch: Mapping[str, Any], door: str = "") -> Known:
         tree = await self.fetch("PATCH", _path_of(ref, door), body=patch, content=MERGE)

@@ -113,7 +113,7 @@ class Hand:
             raise Conflict(f"claim {write.claim} is being deleted")
         if claim.status.allocation is not None:
             raise Conflict(f"claim {write.claim} got allocated elsewhere in the meantime")
-        claim = await self._prepare(claim, write.drawn)
+        prepared = _prepared(claim, write.drawn)
         allocation = msgspec.structs.replace(
             write.allocation, allocation_timestamp=stamps.seconds(self.now())
         )
@@ -121,24 +121,11 @@ class Hand:
         status = msgspec.structs.replace(
             claim.status, allocation=allocation, reserved_for=consumers
         )
-        await self._update(msgspec.structs.replace(claim, status=status), "status")
-
-    async def _prepare(self, claim: ResourceClaim, drawn: str) -> ResourceClaim:
-        """With the finalizer, and with what is remembered of counters, written before anything
-        is given."""
-        metadata = claim.metadata
-        if claims.FINALIZER not in metadata.finalizers:
-            metadata = msgspec.structs.replace(
-                metadata, finalizers=(*metadata.finalizers, claims.FINALIZER)
-            )
-        if metadata.annotations.get(records.ANNOTATION, "") != drawn:
-            known = {**metadata.annotations, records.ANNOTATION: drawn}
-            if not drawn:
-                del known[records.ANNOTATION]
-            metadata = msgspec.structs.replace(metadata, annotations=known)
-        if metadata is claim.metadata:
-            return claim
-        return await self._update(msgspec.structs.replace(claim, metadata=metadata))
+        given = msgspec.structs.replace(prepared, status=status)
+        if prepared is claim:
+            await self._update(given, "status")
+        else:
+            self.mirror.wrote(await self.cluster.update_both(given))
 
     async def _reserve(self, write: AddReservation, uids: Uids) -> None:
         claim = self._claim(write.claim, uids)
@@ -226,6 +213,23 @@ class Hand:
         assert isinstance(written, ResourceClaim), "a claim stays a claim"
         self.mirror.wrote(written)
         return written
+
+
+def _prepared(claim: ResourceClaim, drawn: str) -> ResourceClaim:
+    """With the finalizer, and with what is remembered of counters: nothing is given without."""
+    metadata = claim.metadata
+    if claims.FINALIZER not in metadata.finalizers:
+        metadata = msgspec.structs.replace(
+            metadata, finalizers=(*metadata.finalizers, claims.FINALIZER)
+        )
+    if metadata.annotations.get(records.ANNOTATION, "") != drawn:
+        known = {**metadata.annotations, records.ANNOTATION: drawn}
+        if not drawn:
+            del known[records.ANNOTATION]
+        metadata = msgspec.structs.replace(metadata, annotations=known)
+    if metadata is claim.metadata:
+        return claim
+    return msgspec.structs.replace(claim, metadata=metadata)
 
 
 def _is_same(found: Known, ref: Ref, uids: Uids) -> bool:

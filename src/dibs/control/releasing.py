@@ -82,17 +82,27 @@ class Releasing:
             return None
         gone = await self._gone(claim)
         freed = release.released(claim, lambda reference: reference not in gone)
-        if freed is not claim:
-            claim = await self._write(freed, "status")
-        bare = release.unprotected(claim)
+        bare = release.unprotected(freed)
         if bare is not claim:
-            claim = await self._write(bare)
+            claim = self._seen(await self._written(claim, freed, bare))
+        if claim.metadata.deletion_timestamp is not None:
+            # Whoever deletes it has seen to that; without the finalizer it is gone by now.
+            return None
         if release.is_orphan(claim, await self._owner(claim)):
             await self.cluster.delete(ref, uid=claim.metadata.uid)
         return None
 
-    async def _write(self, claim: ResourceClaim, door: str = "") -> ResourceClaim:
-        written = await self.cluster.update(claim, door)
+    async def _written(
+        self, claim: ResourceClaim, freed: ResourceClaim, bare: ResourceClaim
+    ) -> Known:
+        if bare is freed:
+            return await self.cluster.update(freed, "status")
+        if freed is claim:
+            return await self.cluster.update(bare)
+        # First it has no devices, then nothing protects it.
+        return await self.cluster.update_both(bare, status_first=True)
+
+    def _seen(self, written: Known) -> ResourceClaim:
         assert isinstance(written, ResourceClaim), "a claim stays a claim"
         if written.metadata.deletion_timestamp is None or written.metadata.finalizers:
             self.mirror.wrote(written)

@@ -38,6 +38,10 @@ class Kind:
     namespaced: bool
     versions: tuple[str, ...]
 
+    def __hash__(self) -> int:
+        # No two kinds of the table have one name, and every reference to an object has a kind.
+        return hash(self.name)
+
     def api_version(self, version: str) -> str:
         """Return what stands in `apiVersion` for one of `versions`."""
         return f"{self.group}/{version}" if self.group else version

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
+from dibs.client import cluster
 from dibs.client.cluster import Change, Cluster, Conflict, Ref, Synced, Unreachable
 from dibs.model.kinds import Kind, Known
 
@@ -55,8 +56,10 @@ class Unreliable:
     async def watch(self, kind: Kind) -> AsyncIterator[Change | Synced]:
         while True:
             said: deque[Change] = deque(maxlen=_REMEMBERED)
+            # Some kinds are told at once, others long after.
+            pace = self.chance.choice((0.0, 0.1, 1.0, 4.0))
             async for news in self.inner.watch(kind):
-                await self._wait(self.weather.lag_s)
+                await self._wait(self.weather.lag_s * pace)
                 yield news
                 if isinstance(news, Change):
                     said.append(news)
@@ -77,6 +80,12 @@ class Unreliable:
 
     async def update(self, item: Known, door: str = "") -> Known:
         return await self._write(self.inner.update(item, door), f"update {door}")
+
+    async def update_both(self, item: Known, *, status_first: bool = False) -> Known:
+        if self.chance.random() < 0.5:
+            # As a cluster does it that has no such write: stopped between the two, now and then.
+            return await cluster.update_in_turn(self, item, status_first=status_first)
+        return await self._write(self.inner.update_both(item, status_first=status_first), "both")
 
     async def patch(self, ref: Ref, patch: Mapping[str, Any], door: str = "") -> Known:
         return await self._write(self.inner.patch(ref, patch, door), f"patch {door}")
