@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dibs.api.calls import Asked
 from dibs.api.kinds import Resource
 from dibs.api.patches.refused import Cause, Refused
 from dibs.model.rules import FieldFault
@@ -126,6 +127,16 @@ def forbidden(resource: Resource, name: str, why: str) -> Failure:
     named = f' "{name}"' if name else ""
     text = f"{resource.qualified}{named} is forbidden: {why}"
     return Failure(403, "Forbidden", text, _about(resource, name))
+
+
+def cannot(user: str, asked: Asked, why: str = "") -> str:
+    """`User "x" cannot list resource "pods" in API group "" in the namespace "default"`."""
+    named = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
+    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+    text = (
+        f'User "{user}" cannot {asked.verb} resource "{named}" in API group "{asked.group}" {where}'
+    )
+    return f"{text}: {why}" if why else text
 
 
 def invalid(resource: Resource, name: str, faults: Iterable[FieldFault]) -> Failure:

@@ -87,7 +87,7 @@ def table(entries: Iterable[Entry]) -> Table:
         verb = f"{each.verb} {each.subresource}".rstrip()
         cells = (
             each.time,
-            each.user,
+            f"{each.user} as {each.acting_as}" if each.acting_as else each.user,
             verb,
             about + (f" on {each.node}" if each.node else ""),
             " ".join((*got, *back)),

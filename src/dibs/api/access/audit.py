@@ -32,13 +32,15 @@ MAX_TEXT = 256
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, rename="camel"):
-    """One line. `allocated` and `released` are devices as driver/pool/device, `pods` those that
-    the claim was reserved for. `lost` is how many lines before this one could not be kept."""
+    """One line. `acting_as` is whom the user impersonated, with these groups. `allocated` and
+    `released` are devices as driver/pool/device, `pods` those that the claim was reserved for.
+    `lost` is how many lines before this one could not be kept."""
 
     time: str
     user: str
     verb: str
     code: int
+    acting_as: str = ""
     groups: tuple[str, ...] = ()
     peer: str = ""
     user_agent: str = ""
@@ -62,7 +64,8 @@ def entry(record: Record, now: float) -> Entry | None:
     before, after = _devices(record.before), _devices(record.after)
     return Entry(
         time=datetime.datetime.fromtimestamp(now, datetime.UTC).isoformat(timespec="milliseconds"),
-        user=record.caller.name,
+        user=record.caller.accountable[:MAX_TEXT],
+        acting_as=record.caller.name[:MAX_TEXT] if record.caller.by else "",
         groups=record.caller.groups,
         peer=record.peer,
         user_agent=record.user_agent[:MAX_TEXT],
@@ -169,7 +172,7 @@ class Filter:
 
     def takes(self, line: Entry) -> bool:
         return (
-            self.user in ("", line.user)
+            self.user in ("", line.user, line.acting_as)
             and self.namespace in ("", line.namespace)
             and self.resource in ("", line.resource, line.resource.partition(".")[0])
             and self.name in ("", line.name)

@@ -31,7 +31,7 @@ from dibs.api.calls import Asked, Call, Caller, Tree, Written
 from dibs.api.failures import Failure
 from dibs.api.gate import Credentials, Record
 from dibs.api.plane import Plane
-from dibs.api.server import answers, bodies, limits, negotiation, queries, routes, streams
+from dibs.api.server import acting, answers, bodies, limits, negotiation, queries, routes, streams
 from dibs.api.server.answers import Answer, Wish
 from dibs.api.server.limits import Limits, Load
 from dibs.api.server.published import Published
@@ -93,6 +93,7 @@ class Handler:
 
     async def _answered(self, http: web.BaseRequest) -> web.StreamResponse:
         caller, peer = self._caller(http)
+        caller = self._acting(http, caller, peer)
         query = http.rel_url.query
         what = routes.read(
             _method(http), http.rel_url.raw_path, is_watch=queries.is_watch(query), caller=caller
@@ -108,7 +109,7 @@ class Handler:
         request = Request(http, peer, what, query, Wish(accepted, queries.including(query)))
         if what.verb == "watch":
             return await self._watch(request)
-        with self.load.request(caller.name):
+        with self.load.request(caller.accountable):
             if what.verb in _READS:
                 done = await self._noted(request, asked)
             else:
@@ -153,6 +154,18 @@ class Handler:
             raise failures.unauthorized()
         return caller, peer
 
+    def _acting(self, http: web.BaseRequest, caller: Caller, peer: str) -> Caller:
+        """Return whom the caller acts as. Raises Failure (400, 403)."""
+        said = acting.named(http.headers.items())
+        if not said:
+            return caller
+        other = acting.other(caller, said)
+        for asked in acting.asked(said, other):
+            if (why := self.plane.gate.refusal(caller, asked)) is not None:
+                self._note(http, caller, asked, 403, peer)
+                raise acting.refused(caller, asked, why)
+        return other
+
     def _note(
         self,
         http: web.BaseRequest,
@@ -193,7 +206,7 @@ class Handler:
     async def _watch(self, request: Request) -> web.StreamResponse:
         call = request.call
         options = queries.watching(request.query, call.name)
-        with self.load.watch(call.caller.name):
+        with self.load.watch(call.caller.accountable):
             started = watches.start(self.plane, replace(call, name=""), options)
             self._note(request.http, call.caller, call.asked, 200, request.peer)
             return await streams.send(
@@ -301,14 +314,7 @@ def _asked(what: Document) -> Asked:
 
 
 def _forbidden(what: Call | Document, asked: Asked, caller: Caller, why: str) -> Failure:
-    """`User "x" cannot list resource "pods" in API group "" in the namespace "default"`."""
     if isinstance(what, Document):
         text = f'forbidden: User "{caller.name}" cannot {asked.verb} path "{asked.path}"'
         return Failure(403, "Forbidden", f"{text}: {why}" if why else text)
-    named = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-    where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
-    text = (
-        f'User "{caller.name}" cannot {asked.verb} resource "{named}" in API group '
-        f'"{asked.group}" {where}'
-    )
-    return failures.forbidden(what.resource, what.name, f"{text}: {why}" if why else text)
+    return failures.forbidden(what.resource, what.name, failures.cannot(caller.name, asked, why))
