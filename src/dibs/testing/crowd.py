@@ -110,6 +110,8 @@ class Crowd:
     chance: Random
     # What each node has published: the generation of its slices.
     generation: int = 1
+    # Of how many names Pods are: the fewer, the more often one is used again at once.
+    names: int = 10
     done: list[str] = field(default_factory=list)
 
     async def arrive(self) -> None:
@@ -121,6 +123,12 @@ class Crowd:
             await self._node(node)
         for space in SPACES:
             await self._templates(space)
+        for number in range(2):
+            requests = self.chance.choice(tuple(WISHES.values()))
+            spec = {"devices": {"requests": requests}}
+            await self.plane.create(
+                object_("ResourceClaim", f"claim-{number}", "default", spec=spec)
+            )
         for name, value in (("high", 1000), ("low", -5)):
             tree = object_("PriorityClass", name, group="scheduling.k8s.io/v1", value=value)
             await self.plane.create(tree)
@@ -141,7 +149,7 @@ class Crowd:
     # --- things to do ------------------------------------------------------------------------
 
     async def make_pod(self) -> None:
-        chance, name = self.chance, f"pod-{self.chance.randrange(8)}"
+        chance, name = self.chance, f"pod-{self.chance.randrange(self.names)}"
         entries: list[Tree] = []
         resources: Tree = {}
         spec: Tree = {}
@@ -157,11 +165,11 @@ class Crowd:
             group = f"group-{chance.randrange(2)}"
             spec["schedulingGroup"] = {"podGroupName": group}
             entries = [{"name": "shared", "resourceClaimTemplateName": "one"}, *entries]
-        if chance.random() < 0.2:
+        if chance.random() < 0.1:
             spec["nodeSelector"] = {"kubernetes.io/hostname": chance.choice(NODES)}
         if chance.random() < 0.2:
             spec["priorityClassName"] = chance.choice(("high", "low"))
-        if chance.random() < 0.1:
+        if chance.random() < 0.05:
             spec["schedulingGates"] = [{"name": "example.com/wait"}]
         if chance.random() < 0.05:
             spec["nodeName"] = chance.choice(NODES)
@@ -177,16 +185,16 @@ class Crowd:
 
     async def open_gate(self) -> None:
         await self.plane.patch(
-            "pods", f"pod-{self.chance.randrange(8)}", {"spec": {"schedulingGates": None}},
+            "pods", f"pod-{self.chance.randrange(self.names)}", {"spec": {"schedulingGates": None}},
             self._space(),
         )  # fmt: skip
 
     async def delete_pod(self) -> None:
-        await self.plane.delete("pods", f"pod-{self.chance.randrange(8)}", self._space())
+        await self.plane.delete("pods", f"pod-{self.chance.randrange(self.names)}", self._space())
 
     async def replace_pod(self) -> None:
         """One of the same name, before anybody has seen that the first has gone."""
-        name, space = f"pod-{self.chance.randrange(8)}", self._space()
+        name, space = f"pod-{self.chance.randrange(self.names)}", self._space()
         tree = await self._there("pods", name, space)
         if tree is None:
             return
@@ -274,7 +282,7 @@ class Crowd:
 
     async def finish_pod(self) -> None:
         """A kubelet: it runs, or has ended."""
-        name, space = f"pod-{self.chance.randrange(8)}", self._space()
+        name, space = f"pod-{self.chance.randrange(self.names)}", self._space()
         tree = await self._there("pods", name, space)
         if tree is None or not tree["spec"].get("nodeName"):
             return
@@ -326,7 +334,7 @@ class Crowd:
 
 Deed = Callable[[Crowd], Any]
 DEEDS: tuple[tuple[Deed, int], ...] = (
-    (Crowd.make_pod, 30),
+    (Crowd.make_pod, 50),
     (Crowd.delete_pod, 12),
     (Crowd.replace_pod, 6),
     (Crowd.finish_pod, 8),

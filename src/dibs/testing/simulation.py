@@ -114,7 +114,7 @@ class Life:
 
     async def bustle(self, deeds: int) -> None:
         """What users do, and what befalls the cluster meanwhile."""
-        users = Crowd(self.plane, self.chance)
+        users = Crowd(self.plane, self.chance, names=self.chance.choice((2, 5, 10)))
         await users.arrive()
         left = deeds
         while left:
@@ -125,7 +125,7 @@ class Life:
                 for _ in range(lives):
                     await users.act()
                     self._befall()
-                    await asyncio.sleep(self.chance.choice((0.0, 0.01, 0.1, 1.0, 5.0)))
+                    await asyncio.sleep(self.chance.choice((0.0, 0.0, 0.01, 0.1, 1.0, 5.0)))
             await self.look()
         await users.make_templates()
 
@@ -203,7 +203,7 @@ async def _lived(seed: int, deeds: int) -> Story:
     chance = Random(seed)
     store = opening.in_memory(KEEP, asyncio.get_running_loop().time)
     wall = Wall()
-    plane = _plane(store, wall, Random(seed + 1))
+    plane = plane_of(store, wall, Random(seed + 1))
     weather = _weather(chance)
     local = Local(plane)
     cluster = Unreliable(local, chance, weather)
@@ -237,7 +237,8 @@ def _weather(chance: Random) -> Weather:
     )
 
 
-def _plane(store: Store, wall: Wall, chance: Random) -> Plane:
+def plane_of(store: Store, wall: Wall, chance: Random) -> Plane:
+    """A plane on that store, whose uids come from `chance`."""
     numbers = itertools.count()
     world = World(
         wall.now,
