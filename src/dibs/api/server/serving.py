@@ -39,6 +39,9 @@ _SILENT.propagate = False
 # Files of the store, of drivers, of Python.
 _OTHER_FILES = 128
 _FEWEST, _WINDOWS_SOCKETS = 32, 500
+# A body that is too much goes on coming while it is refused: cut off at once, the client would
+# see a broken connection instead of the answer.
+_LINGERING_S = 1.0
 # How long running requests get when the server ends.
 _GRACE_S = 2.0
 
@@ -82,7 +85,7 @@ class _Server(web.Server):
             max_field_size=bounds.header_bytes,
             max_headers=bounds.headers,
             logger=_SILENT,
-            lingering_time=0,
+            lingering_time=_LINGERING_S,
         )
 
 
