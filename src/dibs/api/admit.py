@@ -1,6 +1,7 @@
-"""What a new object gets from others: a Pod its priority, a quota what is used of it already.
+"""What a new object gets from others: a Pod its priority and account, a quota what is used already.
 
-Whether a quota lets a new object in is `quotas`'. Source: admission plugin Priority.
+Nobody owns what is filled in here, so whoever applies the object doesn't take it away. Whether a
+quota lets a new object in is `quotas`'. Source: admission plugins Priority and ServiceAccount.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ def filled(plane: Plane, call: Call, tree: Tree) -> Tree:
     """Return the new object with what other objects say of it. Raises Failure (403)."""
     match call.resource.qualified:
         case "pods":
-            return _with_priority(plane, call, tree)
+            return _with_account(_with_priority(plane, call, tree))
         case "resourcequotas":
             return quotas.first_status(plane, call.namespace, tree)
     return tree
+
+
+def _with_account(pod: Tree) -> Tree:
+    account = pod["spec"].get("serviceAccountName") or "default"
+    return {
+        **pod,
+        "spec": {**pod["spec"], "serviceAccountName": account, "serviceAccount": account},
+    }
 
 
 def _with_priority(plane: Plane, call: Call, pod: Tree) -> Tree:

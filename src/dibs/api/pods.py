@@ -1,7 +1,7 @@
 """What the API server fills into a new Pod, and what it keeps count of in its status.
 
-Only what is written when a field was left out; nothing here refuses. The priority comes from a
-PriorityClass, which the caller looks up. Source: defaults of core/v1; admission plugin Priority.
+Only what is written when a field was left out; nothing here refuses. Its priority and account are
+`admit`'s, since nobody owns what admission adds. Source: defaults of core/v1.
 """
 
 from __future__ import annotations
@@ -25,17 +25,29 @@ def defaulted(pod: Tree) -> Tree:
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": _GRACE_S,
         "dnsPolicy": "ClusterFirst",
-        "serviceAccountName": "default",
         "securityContext": {},
         "schedulerName": "default-scheduler",
         "enableServiceLinks": True,
         **{key: value for key, value in (pod.get("spec") or {}).items() if value != ""},
     }
-    spec["serviceAccount"] = spec["serviceAccountName"]
+    # One field under two names; the older one is only read where the other isn't there.
+    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     for group in ("initContainers", "containers"):
         if spec.get(group):
             spec[group] = [_container(each) for each in spec[group]]
     return {**pod, "spec": spec}
+
+
+# What no change may touch, so that leaving it out is leaving it as it is.
+_ADMITTED = ("priority", "preemptionPolicy", "serviceAccountName", "serviceAccount")
+
+
+def kept(pod: Tree, old: Tree) -> Tree:
+    """Return the changed Pod with what it was given when it was new, where it is left out."""
+    spec, before = pod["spec"], old.get("spec") or {}
+    missing = {name: before[name] for name in _ADMITTED if name in before and name not in spec}
+    return {**pod, "spec": {**spec, **missing}} if missing else pod
 
 
 def _container(container: Any) -> Any:

@@ -68,11 +68,9 @@ def _first_status(resource: Resource, tree: Tree) -> Tree:
             # The kubelet registers its node with a status.
             return tree
         case "namespaces":
-            named = {**(tree["metadata"].get("labels") or {})}
-            named["kubernetes.io/metadata.name"] = tree["metadata"].get("name", "")
             return {
                 **tree,
-                "metadata": {**tree["metadata"], "labels": named},
+                "metadata": _named(tree["metadata"]),
                 "spec": {"finalizers": ["kubernetes"]},
                 "status": {"phase": "Active"},
             }
@@ -80,6 +78,12 @@ def _first_status(resource: Resource, tree: Tree) -> Tree:
             # Having a status is what says that it was answered (KEP-5677).
             return _without(tree, "status")
     return {**tree, "status": {}} if resource.has_status else tree
+
+
+def _named(metadata: Tree) -> Tree:
+    """A namespace is labelled with its name, whatever is done to its labels."""
+    label = {"kubernetes.io/metadata.name": metadata.get("name", "")}
+    return {**metadata, "labels": {**(metadata.get("labels") or {}), **label}}
 
 
 def _filled(resource: Resource, tree: Tree, world: World) -> Tree:
@@ -142,6 +146,8 @@ def for_update(call: Call, tree: Tree, old: Tree, world: World) -> Tree:
     if "generateName" in before:
         metadata.setdefault("generateName", before["generateName"])
     metadata["resourceVersion"] = before["resourceVersion"]
+    if call.resource.qualified == "namespaces":
+        metadata = _named(metadata)
     new = {**tree, "metadata": metadata}
     if call.subresource == "status":
         return _status_door(call.resource, new, old)
@@ -153,7 +159,7 @@ def for_update(call: Call, tree: Tree, old: Tree, world: World) -> Tree:
         new["spec"] = old.get("spec") or {}
     new = _filled(call.resource, _retimed(call.resource, new, old, world), world)
     if call.resource.qualified == "pods":
-        new = pods.defaulted(new)
+        new = pods.kept(pods.defaulted(new), old)
     if call.resource.generation and _spec(new) != _spec(old):
         new["metadata"] = {**metadata, "generation": int(before.get("generation") or 0) + 1}
     return new

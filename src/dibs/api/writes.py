@@ -54,9 +54,9 @@ async def _create(
     plane: Plane, call: Call, stored: Tree, options: WriteOptions, *, is_tracked: bool
 ) -> Written:
     for tried in range(MOST_TRIES):
-        new = prepare.for_create(call, stored, plane.world)
-        guards = _namespace_guards(plane, call, new)
-        new = admit.filled(plane, call, new)
+        said = prepare.for_create(call, stored, plane.world)
+        guards = _namespace_guards(plane, call, said)
+        new = admit.filled(plane, call, said)
         item = check.new(call, new, plane.context)
         beside = quotas.charged(plane, call, new)
         plane.object_to(call, None, new)
@@ -64,7 +64,7 @@ async def _create(
         if plane.store.get(key) is not None and _is_taken(call, stored, tried):
             raise failures.already_exists(call.resource, key.name)
         if is_tracked:
-            new = tracked(plane, call, None, new, options)
+            new = tracked(plane, call, None, new, options, said)
         elif managed := stored["metadata"].get("managedFields"):
             new = {**new, "metadata": {**new["metadata"], "managedFields": managed}}
         if options.dry_run:
@@ -211,13 +211,23 @@ def is_gone(call: Call, tree: Tree) -> bool:
     return not metadata.get("deletionGracePeriodSeconds")
 
 
-def tracked(plane: Plane, call: Call, old: Tree | None, new: Tree, options: WriteOptions) -> Tree:
-    """Return the tree with who wrote which field; as it was for writes without a manager."""
+def tracked(
+    plane: Plane,
+    call: Call,
+    old: Tree | None,
+    new: Tree,
+    options: WriteOptions,
+    said: Tree | None = None,
+) -> Tree:
+    """Return the tree with who wrote which field; as it was for writes without a manager.
+
+    `said` is the tree before others had their say, whose additions nobody owns.
+    """
     if not options.manager:
         return new
     found = serverside.track(
         None if old is None else _shown(call, old),
-        _shown(call, new),
+        _shown(call, said or new),
         manager=options.manager,
         now=stamps.seconds(plane.world.now()),
         subresource=call.subresource,
