@@ -71,10 +71,14 @@ def stored(call: Call, tree: Tree, *, is_of_model: bool = False) -> Tree:
     if call.resource.group == RESOURCE:
         item = _decoded(call, shaped)
         return codec.encode(defaults.apply(item))
-    fitting = shape.fit(_stored_record(call.resource), shaped)
+    record = _stored_record(call.resource)
+    fitting = shape.fit(record, shaped)
     if fitting.faults:
         raise _unreadable(call, "; ".join(fitting.faults))
-    return fitting.tree
+    if "status" not in fitting.tree or not call.resource.has_status:
+        return fitting.tree
+    status = shape.zeroed(record.fields["status"].shape, fitting.tree["status"])
+    return {**fitting.tree, "status": status}
 
 
 def fitted(api_version: str, kind: str, tree: Tree) -> Tree:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dibs.api import check, convert, failures, stamps, storage, writes
+from dibs.api import check, convert, failures, shape, stamps, storage, writes
 from dibs.api.calls import Call, Tree, WriteOptions, Written
 from dibs.api.patches import plain, serverside, steps, strategic
 from dibs.api.patches.refused import Refused
@@ -118,7 +118,7 @@ def _applied(
     if asked and (live is None or asked != live["metadata"]["resourceVersion"]):
         raise failures.conflict(call.resource, call.name)
     try:
-        return serverside.apply(
+        tree = serverside.apply(
             shown,
             body,
             manager=options.manager,
@@ -132,3 +132,6 @@ def _applied(
         )
     except Refused as refused:
         raise failures.of_patch(call.resource, call.name, refused) from None
+    # An object begins with structs that nobody wrote; those that stayed empty are not stored.
+    record = check.record_of(call.resource, call.version)
+    return tree if live else shape.pruned(record, tree, body)

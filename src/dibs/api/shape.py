@@ -164,6 +164,56 @@ def _found(value: Any) -> str:
             return "a mapping"
 
 
+# --- what is always there -------------------------------------------------------------------------
+
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0, "Quantity": "0"}
+
+
+def zeroed(shape: Shape, value: Any) -> Any:
+    """Return the value with zeros for required fields that were left out, which is how a status
+    that is told in parts is shown: clients insist on them. `value` fits the shape."""
+    match shape:
+        case Record():
+            zeros = _zeros(shape)
+            found = {name: zero for name, zero in zeros.items() if name not in value}
+            for name, part in value.items():
+                known = shape.fields.get(name)
+                found[name] = zeroed(known.shape, part) if known else part
+            return found
+        case ListOf(item) if not isinstance(item, Scalar):
+            return [zeroed(item, part) for part in value]
+        case MapOf(item) if not isinstance(item, Scalar):
+            return {key: zeroed(item, part) for key, part in value.items()}
+    return value
+
+
+@cache
+def _zeros(shape: Record) -> Mapping[str, Any]:
+    return {
+        name: _ZEROS[each.shape.name]
+        for name, each in shape.fields.items()
+        if each.is_required
+        and not each.is_pointer
+        and each.default is None
+        and isinstance(each.shape, Scalar)
+        and each.shape.name in _ZEROS
+    }
+
+
+def pruned(shape: Record, tree: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tree without empty structs that `said` doesn't have."""
+    kept: dict[str, Any] = {}
+    for name, part in tree.items():
+        known = shape.fields.get(name)
+        if known and isinstance(known.shape, Record) and isinstance(part, dict):
+            wanted = said.get(name)
+            part = pruned(known.shape, part, wanted if isinstance(wanted, dict) else {})
+            if not part and name not in said:
+                continue
+        kept[name] = part
+    return kept
+
+
 # --- what must be there ---------------------------------------------------------------------------
 
 
