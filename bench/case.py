@@ -11,9 +11,11 @@ from bench import clock
 from bench.clock import Runs, Took
 from bench.peer import Answer, Peer
 
-Unit = Literal["s", "ms", "µs", "ns", "MB", "claims/s"]
+Unit = Literal["s", "ms", "µs", "ns", "MB", "claims/s", "pods/s", "events/s"]
 # From seconds; the others are what they are.
-SCALE: dict[Unit, float] = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9, "MB": 1.0, "claims/s": 1.0}
+SCALE: dict[str, float] = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
+# Of which more is better: a goal is what it is at least.
+RATES = frozenset(("claims/s", "pods/s", "events/s"))
 
 SECTIONS = {
     "everyday": "The common decision",
@@ -25,6 +27,7 @@ SECTIONS = {
     "filling": "Filling a cluster",
     "snapshots": "Snapshots",
     "selectors": "Selectors",
+    "plane": "A control plane on one box: `dibs up`",
     "commands": "Commands and memory",
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench.case import SCALE, Case, Ours, Theirs
+from bench.case import RATES, SCALE, Case, Ours, Theirs
 from bench.clock import Took
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ class Figure:
     machine: str
 
     def record(self) -> Record:
-        """`ratio` is dibs by peer: below 1 dibs takes less, or for claims/s does less.
+        """`ratio` is dibs by peer: below 1 dibs takes less, or for rates does less.
 
         A peer that did not finish has its limit for its figure. `peer_first` is the peer's time to
         the first node that fits. All figures are in `unit`.
@@ -65,14 +65,17 @@ class Figure:
             return value
         seconds = took.cpu_s if cpu else took.clock_s
         # Neither memory nor a rate has a time of its own to tell.
-        if seconds is None or self.case.unit in ("MB", "claims/s"):
-            return None
-        return seconds * SCALE[self.case.unit]
+        scale = SCALE.get(self.case.unit)
+        return None if seconds is None or scale is None else seconds * scale
 
 
 def is_met(record: Record) -> bool | None:
-    """Whether the goal, which is an upper one, is met; None without goal."""
-    return None if record["goal"] is None else record["dibs"] <= record["goal"]
+    """Whether the goal is met, an upper one but for rates; None without goal."""
+    if record["goal"] is None:
+        return None
+    if record["unit"] in RATES:
+        return bool(record["dibs"] >= record["goal"])
+    return bool(record["dibs"] <= record["goal"])
 
 
 def keep(figure: Figure) -> None:

@@ -12,10 +12,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
 
 from bench import clock
 from bench.world import Tree
@@ -23,6 +26,8 @@ from dibs.client import http, kubeconfig
 from dibs.client.cluster import Ref
 from dibs.client.http import Http
 from dibs.model import kinds
+
+Item = TypeVar("Item")
 
 DRIVER = "gpu.example.com"
 PODS = kinds.BY_NAME["", "Pod"]
@@ -98,11 +103,23 @@ def fleet(nodes: int, devices: int) -> list[Tree]:
                 "status": {"capacity": room, "allocatable": room},
             }
         )
-        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-        listed = [{"name": f"gpu-{each}"} for each in range(devices)]
-        wanted = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": listed}
-        objects.append(_object("ResourceSlice", f"{node}-gpus", wanted))
+        objects.append(slice_of(node, devices))
     return objects
+
+
+def slice_of(node: str, devices: int) -> Tree:
+    """All devices of a node."""
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    listed = [{"name": f"gpu-{number}"} for number in range(devices)]
+    wanted = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": listed}
+    return _object("ResourceSlice", f"{node}-gpus", wanted)
+
+
+def claim(name: str) -> Tree:
+    """Of one device, which nobody uses."""
+    exactly = {"deviceClassName": "gpu"}
+    spec = {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}
+    return _object("ResourceClaim", name, spec, "default")
 
 
 def _object(kind: str, name: str, spec: Tree, namespace: str = "") -> Tree:
@@ -136,7 +153,7 @@ def pod(name: str) -> Tree:
 
 @dataclass(slots=True)
 class Client:
-    """Makes Pods and waits until a watch has shown them bound."""
+    """Makes objects, as many requests at a time as it is told, and sees Pods get bound."""
 
     http: Http
     _awaited: dict[str, asyncio.Future[None]] = field(default_factory=dict)
@@ -150,25 +167,41 @@ class Client:
                 if waiting is not None and not waiting.done():
                     waiting.set_result(None)
 
-    async def bound(self, name: str) -> None:
-        """Make a Pod, and wait until it has a node."""
+    async def make(self, name: str) -> asyncio.Future[None]:
+        """Make a Pod; done is what is returned once a watch has shown that it has a node."""
         waiting = self._awaited[name] = asyncio.get_running_loop().create_future()
         await self.http.fetch("POST", _PODS_PATH, body=pod(name))
-        await waiting
+        return waiting
 
-    async def bound_all(self, names: list[str], in_flight: int, *, keeps: bool = True) -> None:
-        """Some at a time; those that are not kept are deleted once they are bound."""
-        wanted = iter(names)
+    async def pass_through(self, name: str) -> None:
+        """Make a Pod, wait until it is bound, delete it."""
+        await (await self.make(name))
+        await self.http.delete(Ref(PODS, "default", name), grace_s=0)
 
-        async def work() -> None:
-            for name in wanted:
-                await self.bound(name)
-                if not keeps:
-                    await self.http.delete(Ref(PODS, "default", name), grace_s=0)
+    async def burst(self, names: Sequence[str]) -> None:
+        """Make Pods as fast as the server takes them, and wait until all are bound."""
+        made: list[asyncio.Future[None]] = []
 
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(in_flight):
-                tasks.create_task(work())
+        async def make(name: str) -> None:
+            made.append(await self.make(name))
+
+        await each(make, names, at_once=64)
+        await asyncio.gather(*made)
+
+
+async def each(
+    work: Callable[[Item], Coroutine[Any, Any, None]], items: Iterable[Item], at_once: int
+) -> None:
+    """Do it for every item, for so many at once."""
+    left = iter(items)
+
+    async def go_on() -> None:
+        for item in left:
+            await work(item)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(at_once):
+            tasks.create_task(go_on())
 
 
 @asynccontextmanager
@@ -181,3 +214,12 @@ async def client(server: Server) -> AsyncIterator[Client]:
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
+
+
+@asynccontextmanager
+async def session(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+    """For more connections than a client of dibs makes."""
+    access = kubeconfig.access(server.kubeconfig)
+    connector = aiohttp.TCPConnector(ssl=access.tls if access.tls is not None else True, limit=0)
+    async with aiohttp.ClientSession(access.server, connector=connector) as found:
+        yield found

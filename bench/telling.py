@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.case import RATES
 from bench.figures import Record, is_met
 
 # In thousandths of each other, so that 1,830 µs is told as 1.83 ms.
@@ -38,7 +39,7 @@ def ratio(record: Record) -> str:
     found = record["ratio"]
     if found is None:
         return "–"
-    if record["unit"] == "claims/s":
+    if record["unit"] in RATES:
         found = 1 / found
     better, worse = ("less", "more") if record["unit"] == "MB" else ("faster", "slower")
     at_least = "" if record["peer_finished"] or found > 1 else "> "
@@ -50,7 +51,7 @@ def ratio(record: Record) -> str:
 def goal(record: Record) -> str:
     if record["goal"] is None:
         return "–"
-    return f"≤ {amount(record['goal'], record['unit'])}"
+    return f"{'≥' if record['unit'] in RATES else '≤'} {amount(record['goal'], record['unit'])}"
 
 
 def verdict(record: Record) -> str:

@@ -7,6 +7,7 @@ from bench.cases import (
     filling,
     hard,
     instances,
+    plane,
     selectors,
     sizes,
     snapshots,
@@ -22,5 +23,6 @@ ALL: tuple[Case, ...] = (
     *sizes.CASES,
     *snapshots.CASES,
     *selectors.CASES,
+    *plane.CASES,
     *commands.CASES,
 )
