@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dibs.api import deletes, failures, stamps, storage, writes
+from dibs.api import deletes, failures, kinds, stamps, storage, writes
 from dibs.api.calls import Call, DeleteOptions, Tree, WriteOptions, Written
 from dibs.api.gate import Account
 from dibs.api.plane import Plane
@@ -92,19 +92,11 @@ def token(plane: Plane, call: Call, body: Tree) -> Tree:
             f"spec.expirationSeconds: may not be less than {_SHORTEST_S} seconds or larger than "
             f"{_LONGEST_S} seconds"
         )
-    bound = spec.get("boundObjectRef") or {}
-    given = plane.gate.token(
-        Account(
-            call.namespace,
-            call.name,
-            account["metadata"]["uid"],
-            bound.get("kind", ""),
-            bound.get("name", ""),
-            bound.get("uid", ""),
-        ),
-        tuple(spec.get("audiences") or ()),
-        seconds,
-    )
+    holder = Account(call.namespace, call.name, account["metadata"]["uid"])
+    if about := spec.get("boundObjectRef"):
+        holder = _bound_to(plane, call, holder, about)
+        spec = {**spec, "boundObjectRef": {**about, "uid": holder.bound_uid}}
+    given = plane.gate.token(holder, tuple(spec.get("audiences") or ()), seconds)
     if given is None:
         raise failures.wrong_method()
     text, ends = given
@@ -115,6 +107,40 @@ def token(plane: Plane, call: Call, body: Tree) -> Tree:
         "spec": {**spec, "expirationSeconds": seconds},
         "status": {"token": text, "expirationTimestamp": stamps.seconds(ends)},
     }
+
+
+# What a token can die with, and the resource of it.
+_BOUND = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}
+
+
+def _bound_to(plane: Plane, call: Call, account: Account, about: Tree) -> Account:
+    """Return the account with what its token shall die with. Raises Failure: 400, 404, 409."""
+    kind, name = about.get("kind", ""), about.get("name", "")
+    if kind not in _BOUND or about.get("apiVersion") not in (None, "", "v1"):
+        told = f"{about.get('apiVersion') or 'v1'} {kind}"
+        raise failures.bad_request(
+            f"cannot bind token to object of type {told}; it can be a Pod, a Node or a Secret of v1"
+        )
+    resource = kinds.find("", "v1", _BOUND[kind])
+    assert resource is not None, kind
+    entry = plane.store.get(storage.key_of(resource, call.namespace, name))
+    if entry is None:
+        raise failures.not_found(resource, name)
+    found = plane.reader.tree(entry)
+    uid = found["metadata"]["uid"]
+    if about.get("uid") not in (None, "", uid):
+        why = (
+            f"the UID in the bound object reference ({about['uid']}) does not match the UID in "
+            f"record ({uid}). The object might have been deleted and then recreated"
+        )
+        raise failures.conflict(resource, name, why)
+    runs_as = (found.get("spec") or {}).get("serviceAccountName") if kind == "Pod" else call.name
+    if runs_as != call.name:
+        raise failures.bad_request(
+            f'cannot bind token for serviceaccount "{call.name}" to pod running with different '
+            f'serviceaccount name "{runs_as}"'
+        )
+    return replace(account, bound_kind=kind, bound_name=name, bound_uid=uid)
 
 
 async def _change(plane: Plane, call: Call, change: Change, options: WriteOptions) -> None:
