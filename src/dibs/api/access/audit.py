@@ -7,7 +7,6 @@ are missing. `read` and `Filter` are for `dibs audit-log`.
 
 from __future__ import annotations
 
-import datetime
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from dibs.api import stamps
 from dibs.api.access import trees
 from dibs.api.calls import Tree
 from dibs.api.gate import Record
@@ -61,9 +61,10 @@ def entry(record: Record, now: float) -> Entry | None:
     asked = record.asked
     if asked.verb in READING and record.code not in REFUSED:
         return None
-    before, after = _devices(record.before), _devices(record.after)
+    is_claim = asked.resource == "resourceclaims"
+    before, after = map(_devices, (record.before, record.after)) if is_claim else ((), ())
     return Entry(
-        time=datetime.datetime.fromtimestamp(now, datetime.UTC).isoformat(timespec="milliseconds"),
+        time=f"{stamps.seconds(now)[:-1]}.{int(now * 1000) % 1000:03}+00:00",
         user=record.caller.accountable[:MAX_TEXT],
         acting_as=record.caller.name[:MAX_TEXT] if record.caller.by else "",
         groups=record.caller.groups,
@@ -92,6 +93,8 @@ class Log:
     kept_files: int = KEPT_FILES
     lost: int = 0
     _handle: int = field(default=-1)
+    # Nobody else writes to it.
+    _size: int = 0
 
     @classmethod
     def in_folder(cls, folder: Path) -> Log:
@@ -115,7 +118,7 @@ class Log:
         try:
             if self._handle < 0:
                 self._open()
-            if os.fstat(self._handle).st_size + len(text) > self.max_bytes:
+            if self._size + len(text) > self.max_bytes:
                 self._set_aside()
             self._append(text)
         except OSError:
@@ -129,20 +132,21 @@ class Log:
             self._handle = -1
 
     def _append(self, text: bytes) -> None:
-        start = os.fstat(self._handle).st_size
         written = os.write(self._handle, text)
         if written < len(text):
             # Half a line would make the next one unreadable too.
-            os.ftruncate(self._handle, start)
+            os.ftruncate(self._handle, self._size)
             raise OSError("the line was cut")
+        self._size += written
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         handle = os.open(self.path, flags, 0o600)
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             os.close(handle)
             raise OSError(0, "is no file")
-        self._handle = handle
+        self._handle, self._size = handle, found.st_size
 
     def _set_aside(self) -> None:
         self.close()

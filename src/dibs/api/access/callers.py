@@ -8,6 +8,7 @@ still be there. Source: Kubernetes authentication (X.509 client certificates, se
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -50,17 +51,27 @@ def _of_token(header: str, signer: Signer, is_there: IsThere, now: float) -> Cal
 
 
 def _of_certificate(der: bytes, now: float) -> Caller | None:
+    # TLS looked at its dates when the connection was made; a connection may outlive them.
+    found = _read(der)
+    return found[0] if found is not None and now < found[1] else None
+
+
+# Belongs to nobody's state: what is written in a certificate never changes. A client shows the
+# same one with each of its requests.
+@lru_cache(maxsize=1024)
+def _read(der: bytes) -> tuple[Caller, float] | None:
+    """Return whose it is and until when, in seconds since 1970; None when it can't be read."""
     try:
         certificate = x509.load_der_x509_certificate(der)
         names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
     except ValueError:
         return None
-    # TLS looked at its dates when the connection was made; a connection may outlive them.
-    if not names or now >= certificate.not_valid_after_utc.timestamp():
+    if not names:
         return None
     name, said = str(names[0].value), tuple(str(group.value) for group in groups)
     # Drivers run under their node's name: what they report of devices is of that node (KEP-4817).
     node = roles.node_of(Caller(name, said))
     extra = {NODE_NAME: (node,)} if node else {}
-    return Caller(name, (*said, AUTHENTICATED), extra=extra)
+    caller = Caller(name, (*said, AUTHENTICATED), extra=extra)
+    return caller, certificate.not_valid_after_utc.timestamp()
