@@ -88,7 +88,7 @@ class Likeness:
             frozenset(whole.items()),
             tuple((number, draft.values.get(number)) for number in self._open_rules(draft)),
             # How much was drawn by capacity depends on who drew it (KEP-5941).
-            frozenset(draft.drawn.items()) if self.is_metered else None,
+            frozenset(draft.purses.items()) if self.is_metered else None,
             natives.outlook(self.problem, draft),
         )
 

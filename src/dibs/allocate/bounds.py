@@ -30,21 +30,20 @@ from dibs.allocate import (
 )
 from dibs.allocate.agreement import Rule
 from dibs.allocate.alike import Likeness
-from dibs.allocate.counters import Draws
-from dibs.allocate.draft import Amounts, Draft, Drawn
+from dibs.allocate.draft import Amounts, Draft
 from dibs.allocate.groups import Modes
 from dibs.allocate.modes import Card
 from dibs.allocate.natives import Least
 from dibs.allocate.outcome import FATAL
 from dibs.allocate.places import Places
 from dibs.allocate.problem import Problem, Slot
+from dibs.allocate.purses import Price, Prices, Purse, Purses
 from dibs.allocate.rooms import Room
 from dibs.allocate.totals import Total
 from dibs.allocate.wants import Choice, Demand, Rest
 from dibs.request.asks import MAX_DEVICES, Ask
-from dibs.supply.identity import CounterId, CounterSetId, Groups
+from dibs.supply.identity import CounterSetId, Groups
 from dibs.supply.pools import Candidate
-from dibs.values.quantity import Quantity
 
 # A bound that looks at so many bits of so many sets takes as long as a step of the search.
 BITS_A_STEP = 400_000
@@ -66,8 +65,8 @@ class Effort:
 class Survey:
     """`good` are the places an ask may have, `rules` the constraints with who has which value.
 
-    `users` says which devices draw how much from a counter, `members` with what they go on a
-    counter set, `rooms` what shared devices have left.
+    `users` says which devices draw how much from a counter set, `members` with what they go there,
+    `rooms` what shared devices have left.
     """
 
     problem: Problem
@@ -75,7 +74,7 @@ class Survey:
     good: Mapping[Ask, Places]
     shareable: Places
     rules: Sequence[Rule]
-    users: Mapping[CounterId, Mapping[Quantity, Places]]
+    users: Mapping[CounterSetId, Mapping[Price, Places]]
     members: Mapping[CounterSetId, Mapping[Groups, Places]]
     modes: Sequence[Card]
     totals: Sequence[Total]
@@ -84,6 +83,7 @@ class Survey:
     rest: Rest
     has_admin: bool
     effort: Effort = field(default_factory=Effort)
+    _unpaid: dict[tuple[CounterSetId, Purse], Places] = field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: Problem, good: Mapping[Ask, Places]) -> Survey:
@@ -113,19 +113,23 @@ class Survey:
         return places.each(self._free(ask, draft), draft.start)
 
     def blocked_after(
-        self, draft: Draft, candidate: Candidate, draws: Draws, drawn: Drawn
+        self, draft: Draft, candidate: Candidate, prices: Prices, purses: Purses
     ) -> Places:
         """Which devices the counters can't pay for, of those that draw where this one did."""
-        left = self.problem.scene.left(candidate.pool)
         blocked = 0
-        for counter, _ in draws:
-            rest = left[counter].minus(drawn[counter])
-            for amount, at in self.users.get(counter, {}).items():
-                if amount > rest:
-                    blocked |= at
+        for owner, _, _ in prices:
+            state = owner, purses[owner]
+            if state not in self._unpaid:
+                self._unpaid[state] = self._unpaid_with(*state)
+            blocked |= self._unpaid[state]
         if blocked & self.shareable:
             blocked &= ~self._paid(draft, candidate, blocked)
         return blocked
+
+    def _unpaid_with(self, owner: CounterSetId, purse: Purse) -> Places:
+        """The devices that draw more from a set than a purse has. Of a card's there are few."""
+        users = self.users.get(owner, {}).items()
+        return places.union(at for price, at in users if not price.is_covered(purse))
 
     def clashing_after(self, draft: Draft, candidate: Candidate, modes: Modes) -> Places:
         """Which devices don't go with what uses the card now (KEP-5963)."""
@@ -239,7 +243,7 @@ class Survey:
         return size > MAX_DEVICES
 
     def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
-        if self.totals and totals.are_overdrawn(self.totals, draft, choices):
+        if self.totals and totals.are_overdrawn(self.totals, draft, choices, self.problem.scene):
             return True
         if not self.natives:
             return False

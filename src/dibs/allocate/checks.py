@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps
-from dibs.allocate.counters import Draws
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
+from dibs.allocate.purses import Prices
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import UNSELECTED
 from dibs.allocate.shelf import Trait
@@ -238,25 +238,26 @@ def compatible(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
 
 def joins(ask: Ask, candidate: Candidate, scene: Scene) -> bool:
     """Whether a pick adds a user to the card: not under admin access, nor if it is one already."""
-    return not ask.is_admin and not scene.ledger.held(candidate.id).shares
+    return not ask.is_admin and not _is_shared(candidate, scene)
 
 
 def drawable(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
     """Whether what other claims hold leaves enough of the counters (KEP-4815, KEP-5941)."""
     if ask.is_admin or not (candidate.draws or candidate.meters):
         return None
-    metered, why = scene.metered(ask, candidate)
+    _, why = scene.metered(ask, candidate)
     if why:
         return Reason("counter", why)
-    draws = _standing_draws(candidate, scene, metered)
-    return USED_UP if counters.shortage(draws, scene.left(candidate.pool), {}) else None
+    prices = scene.prices(ask, candidate, is_first=not _is_shared(candidate, scene))
+    for price in prices:
+        if not price.is_covered(scene.purse(price.owner)):
+            return USED_UP
+    return None
 
 
-def _standing_draws(candidate: Candidate, scene: Scene, metered: Draws) -> Draws:
-    """What a first pick draws; of a device that is shared already only what is by capacity."""
-    if scene.ledger.held(candidate.id).shares:
-        return metered
-    return (*candidate.draws, *metered)
+def _is_shared(candidate: Candidate, scene: Scene) -> bool:
+    """Whether a claim has a share of it: then what it draws once is drawn."""
+    return candidate.is_shareable and bool(scene.ledger.held(candidate.id).shares)
 
 
 def whole(ask: Ask, candidate: Candidate, scene: Scene) -> Reason | None:
@@ -311,9 +312,10 @@ def held_by(candidate: Candidate, scene: Scene) -> Reason:
 
 def drawn_out(ask: Ask, candidate: Candidate, scene: Scene) -> Reason:
     """USED_UP in full: how much is left, who draws how much, what overlaps the device."""
-    draws = _standing_draws(candidate, scene, scene.metered(ask, candidate)[0])
+    metered, _ = scene.metered(ask, candidate)
+    draws = metered if _is_shared(candidate, scene) else (*candidate.draws, *metered)
     left, by = scene.left(candidate.pool), scene.drawings(candidate.pool)
-    short = counters.shortage(draws, left, {})
+    short = counters.shortage(draws, left)
     if short is None:
         return USED_UP
     inside = overlaps.found(candidate.draws, scene.shelf.pools[candidate.pool], by)
@@ -345,17 +347,16 @@ def roomy(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason 
 
 def affordable(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
     """Whether the picks of this attempt leave enough of the counters."""
-    if not draft.drawn:
+    known = draft.purses
+    if not known:
         # Then it is what `drawable` has said already.
         return None
-    draws = cost(ask, candidate, draft, scene)
-    if not draws:
-        return None
-    short = counters.shortage(draws, scene.left(candidate.pool), draft.drawn)
-    if short is None:
-        return None
-    counter = short[0]
-    return Reason("counter", f"{counter.set}/{counter.name} goes to other requests of the same pod")
+    for price in cost(ask, candidate, draft, scene):
+        if price.owner in known and not price.is_covered(known[price.owner]):
+            counter = scene.shelf.layout(price.owner).short(known[price.owner], price)
+            text = f"{price.owner.name}/{counter} goes to other requests of the same pod"
+            return Reason("counter", text)
+    return None
 
 
 def compatible_here(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:
@@ -368,12 +369,11 @@ def compatible_here(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) 
     return Reason("group", groups.text_within(owner, candidate, draft.modes))
 
 
-def cost(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Draws:
+def cost(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Prices:
     """What a pick draws from counters: a fixed amount if it pays, and what it wants by capacity."""
     if ask.is_admin or not (candidate.draws or candidate.meters):
         return ()
-    metered, _ = scene.metered(ask, candidate)
-    return (*candidate.draws, *metered) if pays(ask, candidate, draft, scene) else metered
+    return scene.prices(ask, candidate, is_first=pays(ask, candidate, draft, scene))
 
 
 def supplied(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Reason | None:

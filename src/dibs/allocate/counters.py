@@ -66,6 +66,12 @@ class Left(dict[CounterId, Quantity]):
             for owner in {counter.set for each in records for counter in (*each.once, *each.each)}:
                 self.recorded.setdefault(owner, []).append(device)
 
+    def is_untouched(self, owner: str) -> bool:
+        """Whether it is sure that nobody draws from the set."""
+        if owner in self.recorded:
+            return False
+        return self.ledger.holdings.has_none_of(self.drawing.get(owner, {}).keys())
+
     def __missing__(self, counter: CounterId) -> Quantity:
         devices: dict[DeviceId, Candidate | None] = dict(self.drawing.get(counter.set, {}))
         for device in sorted(self.recorded.get(counter.set, ())):
@@ -189,19 +195,10 @@ def _asked(candidate: Candidate, key: str, share: Amounts, wanted: Amounts) -> Q
     return next(known, None)
 
 
-def plus(drawn: Drawn, draws: Draws) -> Drawn:
-    """What the attempt has drawn once it draws this too."""
-    summed = dict(drawn)
-    for counter, amount in draws:
-        summed[counter] = summed[counter].plus(amount) if counter in summed else amount
-    return summed
-
-
-def shortage(draws: Draws, left: Drawn, drawn: Drawn) -> tuple[CounterId, Quantity] | None:
+def shortage(draws: Draws, left: Drawn) -> tuple[CounterId, Quantity] | None:
     """Which counter can't give how much; None when all can."""
     for counter, amount in draws:
-        rest = left[counter].minus(drawn[counter]) if counter in drawn else left[counter]
-        if amount > rest:
+        if amount > left[counter]:
             return counter, amount
     return None
 

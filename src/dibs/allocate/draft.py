@@ -7,9 +7,11 @@ back is forgetting and nothing is ever undone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
+from dibs.allocate.purses import Purses
 from dibs.request.asks import Ask
 from dibs.supply.identity import CounterId, CounterSetId, DeviceId, Groups
 from dibs.supply.pools import Candidate
@@ -43,12 +45,16 @@ class Use(msgspec.Struct, frozen=True):
     claims: frozenset[int] = frozenset()
 
 
+UNUSED = Use()
+
+
 class Draft(msgspec.Struct, frozen=True, eq=False):
     """Picks of the asks chosen so far; the last ask chosen may still want some.
 
     `taken` has a bit for each candidate that is used up, `blocked` (where somebody works it out)
-    one for each that the counters can't pay for any more. `values` is what each constraint has
-    seen, by the constraint's number in the problem.
+    one for each that the counters can't pay for any more. `purses` is what counter sets have left
+    (`purses`), of those from which the picks draw. `values` is what each constraint has seen, by
+    the constraint's number in the problem.
     """
 
     chosen: tuple[Ask, ...] = ()
@@ -61,7 +67,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
     taken: int = 0
     blocked: int = 0
     uses: Mapping[DeviceId, Use] = {}
-    drawn: Drawn = {}
+    purses: Purses = {}
     values: Mapping[int, Values] = {}
     # In which modes the picks use counter sets (KEP-5963).
     modes: Mapping[CounterSetId, Groups | None] = {}
@@ -82,7 +88,7 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
             self.taken,
             self.blocked,
             self.uses,
-            self.drawn,
+            self.purses,
             self.values,
             self.modes,
         )
@@ -90,14 +96,14 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
     def plus(
         self,
         pick: Pick,
-        drawn: Drawn,
+        purses: Purses,
         blocked: int,
         values: Mapping[int, Values],
         modes: Mapping[CounterSetId, Groups | None],
     ) -> Draft:
         """One device more; the other arguments are what they are with this pick in them."""
         device = pick.candidate.id
-        use = self.uses.get(device, Use())
+        use = self.uses.get(device, UNUSED)
         is_whole = not pick.ask.is_admin and pick.share is None
         return Draft(
             self.chosen,
@@ -108,13 +114,21 @@ class Draft(msgspec.Struct, frozen=True, eq=False):
             self.taken | 1 << pick.place if is_whole else self.taken,
             blocked,
             {**self.uses, device: _grown(use, pick, is_whole)},
-            drawn,
+            purses,
             values,
             modes,
         )
 
 
+@lru_cache(maxsize=64)
+def _whole(claim: int) -> Use:
+    """How most devices are used: by one claim, and wholly."""
+    return Use(is_whole=True, claims=frozenset([claim]))
+
+
 def _grown(use: Use, pick: Pick, is_whole: bool) -> Use:
+    if is_whole and use is UNUSED:
+        return _whole(pick.ask.claim_number)
     claims = use.claims | {pick.ask.claim_number}
     if pick.ask.is_admin or pick.share is None:
         # Admin access takes nothing from anyone (KEP-5018).

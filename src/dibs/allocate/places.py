@@ -22,6 +22,14 @@ def of(places: Iterable[int]) -> Places:
     return bits
 
 
+def union(sets: Iterable[Places]) -> Places:
+    """The places that are in one of the sets."""
+    bits = 0
+    for each_ in sets:
+        bits |= each_
+    return bits
+
+
 def where(flags: Iterable[object]) -> Places:
     """The places at which the flag is true."""
     text = "".join(["1" if flag else "0" for flag in flags])

@@ -6,21 +6,23 @@ they belong to the attempt and go with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
 
-from dibs.allocate import capacity, constraints, counters, groups
-from dibs.allocate.counters import Drawing, Draws
-from dibs.allocate.draft import Amounts, Drawn, Values
+from dibs.allocate import capacity, constraints, counters, groups, purses
+from dibs.allocate.counters import Drawing, Draws, Left
+from dibs.allocate.draft import Amounts, Values
 from dibs.allocate.groups import Modes
+from dibs.allocate.purses import Prices, Purse, Purses
 from dibs.allocate.selecting import Answers
-from dibs.allocate.shelf import Shelf
+from dibs.allocate.shelf import Name, Shelf
 from dibs.allocate.spare import NOTHING, Spare
 from dibs.model.core import Node
 from dibs.request.asks import Ask
 from dibs.supply.features import Features
-from dibs.supply.identity import DeviceId, PoolId
+from dibs.supply.identity import CounterSetId, DeviceId, PoolId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Candidate
 
@@ -33,15 +35,63 @@ class Scene(msgspec.Struct, frozen=True, eq=False):
     answers: Answers
     # What the Pod may draw from the node through devices, where that is known (KEP-5517).
     spare: Spare | None = None
-    _left: dict[PoolId, Drawn] = {}
+    _left: dict[PoolId, Left] = {}
     _rooms: dict[DeviceId, Amounts] = {}
     _shares: dict[tuple[int, DeviceId], tuple[Amounts, str]] = {}
     _values: dict[tuple[DeviceId, str], Values | None] = {}
     _modes: dict[PoolId, Modes] = {}
     _metered: dict[tuple[int, DeviceId], tuple[Draws, str]] = {}
     _drawings: dict[PoolId, tuple[Drawing, ...]] = {}
+    _purses: dict[CounterSetId, Purse] = {}
+    _drawn: dict[tuple[CounterSetId, Purse], Sequence[tuple[Name, int]]] = {}
+    _prices: dict[tuple[int, DeviceId], tuple[Prices, Prices]] = {}
 
-    def left(self, pool: PoolId) -> Drawn:
+    def purse(self, owner: CounterSetId) -> Purse:
+        """What a counter set has left beside what others hold."""
+        purse = self._purses.get(owner)
+        if purse is None:
+            layout, left = self.shelf.layout(owner), self.left(owner.pool)
+            if left.is_untouched(owner.name):
+                purse = layout.whole
+            else:
+                purse = layout.filled({counter: left[counter] for counter in layout.counters})
+            self._purses[owner] = purse
+        return purse
+
+    def purses_after(self, before: Purses, prices: Prices) -> Purses:
+        """The purses of a draft once it has paid these prices too."""
+        after = dict(before)
+        for owner, amount, _ in prices:
+            after[owner] = (after[owner] if owner in after else self.purse(owner)) - amount
+        return after
+
+    def drawn(self, owner: CounterSetId, purse: Purse) -> Sequence[tuple[Name, int]]:
+        """What the attempt took from a set that now has this purse, name by name, in billionths."""
+        state = owner, purse
+        if state not in self._drawn:
+            layout, before = self.shelf.layout(owner), self.purse(owner)
+            amounts = [
+                ((owner.pool, name), layout.left(before, name) - layout.left(purse, name))
+                for name in layout.shifts
+            ]
+            self._drawn[state] = [each for each in amounts if each[1]]
+        return self._drawn[state]
+
+    def prices(self, ask: Ask, candidate: Candidate, *, is_first: bool) -> Prices:
+        """What a pick draws from counter sets; `is_first` of a device that nobody has a share of.
+
+        Nothing by capacity where it never could: see `metered`.
+        """
+        if not candidate.meters:
+            return self.shelf.prices(candidate) if is_first else ()
+        key = id(ask), candidate.id
+        if key not in self._prices:
+            metered = self.shelf.priced(self.metered(ask, candidate)[0])
+            first = purses.joined((*self.shelf.prices(candidate), *metered))
+            self._prices[key] = first, metered
+        return self._prices[key][0 if is_first else 1]
+
+    def left(self, pool: PoolId) -> Left:
         """What the counters of a pool have left beside what others hold."""
         if pool not in self._left:
             self._left[pool] = counters.Left(

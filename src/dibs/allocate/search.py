@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from dibs.allocate import bounds, checks, constraints, counters, groups
+from dibs.allocate import bounds, checks, constraints, groups
 from dibs.allocate.bounds import Effort, Survey
 from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem, Slot
@@ -198,13 +198,14 @@ def taking(problem: Problem, draft: Draft, ask: Ask, place: int, survey: Survey 
     scene = problem.scene
     candidate = problem.candidates[place]
     share = scene.share(ask, candidate)[0] if candidate.is_shareable else None
-    drawn, blocked, modes = draft.drawn, draft.blocked, draft.modes
-    if draws := checks.cost(ask, candidate, draft, scene):
-        drawn = counters.plus(drawn, draws)
+    purses, blocked, modes = draft.purses, draft.blocked, draft.modes
+    if prices := checks.cost(ask, candidate, draft, scene):
+        purses = scene.purses_after(purses, prices)
         if survey:
-            blocked |= survey.blocked_after(draft, candidate, draws, drawn)
-    if candidate.groups and checks.pays(ask, candidate, draft, scene):
-        modes = groups.plus(candidate, modes, scene.modes(candidate.pool))
+            blocked |= survey.blocked_after(draft, candidate, prices, purses)
+    standing = scene.modes(candidate.pool) if candidate.groups else None
+    if standing and checks.pays(ask, candidate, draft, scene):
+        modes = groups.plus(candidate, modes, standing)
         if survey:
             blocked |= survey.clashing_after(draft, candidate, modes)
     if survey and share is not None and not ask.is_admin:
@@ -218,7 +219,7 @@ def taking(problem: Problem, draft: Draft, ask: Ask, place: int, survey: Survey 
         values = values or dict(draft.values)
         values[number] = constraints.joined(constraint, draft.values.get(number), its)
     pick = Pick(ask, candidate, place, share)
-    return draft.plus(pick, drawn, blocked, draft.values if values is None else values, modes)
+    return draft.plus(pick, purses, blocked, draft.values if values is None else values, modes)
 
 
 def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[Draft]:

@@ -15,6 +15,7 @@ from typing import Literal
 from dibs.allocate import cards, modes, places
 from dibs.allocate.cards import Plan
 from dibs.allocate.places import Places
+from dibs.allocate.purses import Layout, Price, Prices
 from dibs.supply.identity import (
     NO_GROUPS,
     CounterId,
@@ -122,13 +123,41 @@ class Shelf:
         return places.where(each.is_shareable for each in self.candidates)
 
     @cached_property
-    def users(self) -> Mapping[CounterId, Mapping[Quantity, Places]]:
-        """Which devices draw how much from a counter."""
-        users: dict[CounterId, dict[Quantity, Places]] = defaultdict(lambda: defaultdict(int))
+    def users(self) -> Mapping[CounterSetId, Mapping[Price, Places]]:
+        """Which devices draw how much from a counter set, by fixed amounts."""
+        users: dict[CounterSetId, dict[Price, Places]] = defaultdict(lambda: defaultdict(int))
         for place, candidate in enumerate(self.candidates):
-            for counter, amount in candidate.draws:
-                users[counter][amount] |= 1 << place
+            for price in self.prices(candidate):
+                users[price.owner][price] |= 1 << place
         return users
+
+    def layout(self, owner: CounterSetId) -> Layout:
+        """How the counters of a set are laid out in its purse."""
+        if owner not in self._layouts:
+            self._layouts[owner] = Layout.of(owner, self.given(owner.pool, owner.name))
+        return self._layouts[owner]
+
+    def prices(self, candidate: Candidate) -> Prices:
+        """What a device draws from its counter sets by fixed amounts."""
+        prices = self._prices.get(candidate)
+        if prices is None:
+            prices = self._prices[candidate] = self.priced(candidate.draws)
+        return prices
+
+    def priced(self, draws: Iterable[tuple[CounterId, Quantity]]) -> Prices:
+        """What is drawn, set by set."""
+        by_set: dict[CounterSetId, list[tuple[CounterId, Quantity]]] = defaultdict(list)
+        for counter, amount in draws:
+            by_set[CounterSetId(counter.pool, counter.set)].append((counter, amount))
+        return tuple(self.layout(owner).price(drawn) for owner, drawn in by_set.items())
+
+    @cached_property
+    def _layouts(self) -> dict[CounterSetId, Layout]:
+        return {}
+
+    @cached_property
+    def _prices(self) -> dict[Candidate, Prices]:
+        return {}
 
     @cached_property
     def members(self) -> Mapping[CounterSetId, Mapping[Groups, Places]]:

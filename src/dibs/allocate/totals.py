@@ -17,6 +17,7 @@ from dibs.allocate import places
 from dibs.allocate.draft import Draft
 from dibs.allocate.places import Places
 from dibs.allocate.problem import Problem
+from dibs.allocate.scene import Scene
 from dibs.allocate.shelf import Name
 from dibs.allocate.wants import Choice
 from dibs.request.asks import Ask
@@ -55,11 +56,14 @@ def of(problem: Problem, good: Mapping[Ask, Places]) -> tuple[Total, ...]:
     return tuple(Total(name, left, amounts) for name, left, amounts in totals if left is not None)
 
 
-def are_overdrawn(totals: Iterable[Total], draft: Draft, choices: Sequence[Choice]) -> bool:
+def are_overdrawn(
+    totals: Iterable[Total], draft: Draft, choices: Sequence[Choice], scene: Scene
+) -> bool:
     """Whether all that is still wanted draws too much of some name."""
     drawn: dict[Name, int] = defaultdict(int)
-    for counter, amount in draft.drawn.items():
-        drawn[counter.pool, counter.name] += amount.exact_nano() or 0
+    for owner, purse in draft.purses.items():
+        for name, amount in scene.drawn(owner, purse):
+            drawn[name] += amount
     return any(_needed(total, choices) > total.left - drawn[total.name] for total in totals)
 
 

@@ -156,7 +156,7 @@ class Judge:
         """Whether its counters have what a first pick draws; of a shared device that is paid."""
         if holding.shares:
             return True
-        if candidate.draws and counters.shortage(candidate.draws, self._left_of(pool), {}):
+        if candidate.draws and counters.shortage(candidate.draws, self._left_of(pool)):
             return False
         return not candidate.groups or groups.clash(candidate, self._modes_of(pool)) is None
 

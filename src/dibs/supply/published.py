@@ -30,6 +30,7 @@ class Candidate:
     """One published device. Made once a slice: every node that sees it sees this same value."""
 
     id: DeviceId
+    pool: PoolId
     device: Device
     slice: ResourceSlice
     # Gates are resolved here: without KEP-5055 no taint blocks, without KEP-5075 nothing is shared,
@@ -42,10 +43,6 @@ class Candidate:
     meters: tuple[tuple[CounterId, str], ...] = ()
     # How it may be used beside others of its counter sets (KEP-5963).
     groups: tuple[tuple[CounterSetId, Groups], ...] = ()
-
-    @property
-    def pool(self) -> PoolId:
-        return PoolId(self.id.driver, self.id.pool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +135,7 @@ def _candidates(slice_: ResourceSlice, features: Features) -> Iterator[Candidate
         draws_any = features.partitionable_devices and device.consumes_counters
         yield Candidate(
             DeviceId(spec.driver, spec.pool.name, device.name),
+            pool,
             device,
             slice_,
             taints.blocking(device.taints) if features.device_taints and device.taints else (),

@@ -119,6 +119,11 @@ class Layered(Mapping[K, V], Reversible[K]):
                 return default if found is GONE else found
         return base.get(key, default)
 
+    def has_none_of(self, keys: KeysView[K]) -> bool:
+        """Whether it is sure to have none of these keys; keys that went may still count."""
+        base, middle, top, _ = self._layers
+        return all(keys.isdisjoint(layer.keys()) for layer in (base, middle, top) if layer)
+
     def __contains__(self, key: object) -> bool:
         return self.get(cast(K, key), MISSING) is not MISSING
 

@@ -31,7 +31,7 @@ _PLAIN_DIGITS: Final = 2000
 _KEPT_DIGITS: Final = 2100
 _FEW_DIGITS: Final = 10**100
 _RANK_BITS: Final = 8192
-_MANY_NANO: Final = 10**60
+_MOST_NANO: Final = 10**2009
 
 # Possessive throughout: what was read once is never read again, however hostile the text.
 _SHAPE = re.compile(
@@ -149,8 +149,8 @@ class Quantity:
         return milli if exact else None
 
     def exact_nano(self) -> int | None:
-        """Billionths, which no amount is finer than; None for one of more than 60 digits."""
-        return self._rank if abs(self._rank) < _MANY_NANO else None
+        """Billionths, which no amount is finer than; None for one of more than 2,000 digits."""
+        return self._rank if abs(self._rank) < _MOST_NANO else None
 
     def is_whole(self) -> bool:
         """Whether the *number* has no fraction, however it was written (unlike `is_integer`)."""

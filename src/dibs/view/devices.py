@@ -226,7 +226,7 @@ def idle_state(
         return "tainted", taint_note(candidate, snapshot)
     if shelf.pool and (owner := groups.clash(candidate, shelf.modes)):
         return "blocked", groups.text_of(owner, candidate, shelf.pool, ledger)
-    if shelf.pool and (short := counters.shortage(candidate.draws, shelf.left, {})):
+    if shelf.pool and (short := counters.shortage(candidate.draws, shelf.left)):
         inside = overlaps.found(candidate.draws, shelf.pool, shelf.drawings)
         if inside:
             return "blocked", overlaps.text_of(inside)

@@ -16,11 +16,12 @@ import pytest
 import test_allocate_cases as cases
 from allocate_questions import question
 
-from dibs.allocate import bounds, checks, explain, problem, search
+from dibs.allocate import bounds, checks, explain, problem, purses, search
 from dibs.allocate.bounds import Survey
 from dibs.allocate.checks import Checks
 from dibs.allocate.draft import Draft
 from dibs.allocate.problem import Problem
+from dibs.allocate.purses import Price
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import Answers
 from dibs.allocate.shelf import Shelf
@@ -30,6 +31,7 @@ from dibs.cli.conform import Question
 from dibs.model.objects import Device, NodeAllocatableMapping, NodeAllocatableResource
 from dibs.request import asks
 from dibs.supply.features import ALL, Features
+from dibs.supply.identity import CounterSetId
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import PoolFault, Supply
 from dibs.testing import builders as b
@@ -198,10 +200,17 @@ def fewer_holders(survey: Survey) -> Survey:
 def thirstier_users(survey: Survey) -> Survey:
     """Every device draws a unit more than it does."""
     users = {
-        counter: {amount.plus(1): at for amount, at in drawn.items()}
-        for counter, drawn in survey.users.items()
+        owner: {_dearer(price, owner, survey): at for price, at in prices.items()}
+        for owner, prices in survey.users.items()
     }
-    return replace(survey, users=users)
+    return replace(survey, users=users, _unpaid={})
+
+
+def _dearer(price: Price, owner: CounterSetId, survey: Survey) -> Price:
+    layout = survey.problem.scene.shelf.layout(owner)
+    more = [(counter, Quantity.of(1)) for counter in layout.counters]
+    unit = layout.price([each for each in more if price.guards >> layout.top(each[0].name) & 1])
+    return purses.joined([price, unit])[0]
 
 
 def smaller_rooms(survey: Survey) -> Survey:
