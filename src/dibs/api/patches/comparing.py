@@ -49,14 +49,31 @@ def _compare(
     """Fill the three sets of one path."""
     if old is new or (old is not ABSENT and new is not ABSENT and same(old, new)):
         return
+    if old is ABSENT:
+        added.update(_all_of(new, shape, whole))
+        return
     if not _descends(shape, whole, old, new):
         _compare_leaf(old, new, shape, removed, modified, added)
         return
     _descend(old, new, shape, removed, modified, added)
-    if old is ABSENT:
-        added[SELF] = {}
-    elif new is ABSENT:
+    if new is ABSENT:
         removed[SELF] = {}
+
+
+def _all_of(new: Value, shape: Shape, whole: bool) -> Fields:
+    """What is added where nothing was. All of a new object is, so it has a way of its own."""
+    fields: Fields = {SELF: {}}
+    if not _descends(shape, whole, ABSENT, new):
+        return fields
+    if isinstance(shape, ListOf):
+        for at, items in _by_element(new, shape).items():
+            # Of what stands there several times nobody owns a part.
+            fields[at] = {SELF: {}} if len(items) > 1 else _all_of(items[0], shape.item, False)
+        return fields
+    for name, part in new.items():
+        inner, is_whole = typed.entry(shape, name)
+        fields[fieldsets.field(name)] = _all_of(part, inner, is_whole)
+    return fields
 
 
 def _descends(shape: Shape, whole: bool, old: Value, new: Value) -> bool:
@@ -69,9 +86,7 @@ def _descends(shape: Shape, whole: bool, old: Value, new: Value) -> bool:
 def _compare_leaf(
     old: Value, new: Value, shape: Shape, removed: Fields, modified: Fields, added: Fields
 ) -> None:
-    if old is ABSENT:
-        added[SELF] = {}
-    elif new is ABSENT:
+    if new is ABSENT:
         removed[SELF] = {}
     elif not _means_the_same(old, new, shape):
         modified[SELF] = {}
