@@ -34,7 +34,8 @@ class Caller:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What authorization is asked. `verb` is Kubernetes' (get, list, watch, create, …); outside of
-    resources it is the HTTP method and `path` is set."""
+    resources it is the HTTP method and `path` is set. `fields` are those by which a list or watch
+    is narrowed, each with its one value."""
 
     verb: str
     group: str = ""
@@ -43,6 +44,7 @@ class Asked:
     namespace: str = ""
     name: str = ""
     path: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

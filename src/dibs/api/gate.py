@@ -7,7 +7,7 @@ its own (spec of claims' status: `resourceclaims/binding`, `resourceclaims/drive
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -77,6 +77,10 @@ class Gate(Protocol):
         Trees are of the stored version, None where there is no object before or after.
         """
 
+    def concealed(self, caller: Caller, asked: Asked, tree: Callable[[], Tree]) -> str | None:
+        """Return why this very object may not be read, where that depends on it. Asked of each
+        `get`, after `refusal`; `tree` reads the object."""
+
     def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:
         """Return what the caller may do in a namespace, as far as it can be listed."""
 
@@ -101,6 +105,9 @@ class Open:
     def objection(
         self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
     ) -> str | None:
+        return None
+
+    def concealed(self, caller: Caller, asked: Asked, tree: Callable[[], Tree]) -> str | None:
         return None
 
     def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:

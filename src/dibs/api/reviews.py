@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dibs.api import selecting
 from dibs.api.calls import Asked, Call, Caller, Tree
 from dibs.api.gate import Credentials, Gate, Rule
 
@@ -52,6 +53,18 @@ def _asked(spec: Tree, namespace: str) -> Asked:
         about.get("subresource", ""),
         about.get("namespace", "") or namespace,
         about.get("name", ""),
+        fields=_fields(about.get("fieldSelector") or {}),
+    )
+
+
+def _fields(selector: Tree) -> tuple[tuple[str, str], ...]:
+    """Those with one value, written as text or as requirements. Raises Failure (400)."""
+    if text := selector.get("rawSelector"):
+        return selecting.equalities(text)
+    return tuple(
+        (each.get("key", ""), each["values"][0])
+        for each in selector.get("requirements") or ()
+        if each.get("operator") == "In" and len(each.get("values") or ()) == 1
     )
 
 

@@ -89,6 +89,16 @@ def read(resource: Resource, label_selector: str, field_selector: str) -> Select
     return Selection(tuple(_label_terms(label_selector)), fields)
 
 
+def equalities(field_selector: str) -> tuple[tuple[str, str], ...]:
+    """Return the fields that must have one value. Raises Failure (400)."""
+    return tuple(
+        (each.key, value)
+        for each in _field_terms(field_selector)
+        if each.operator == "in"
+        for value in each.values
+    )
+
+
 def _fits(requirement: Requirement, value: str | None) -> bool:
     match requirement.operator:
         case "in":

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from dibs.api.access import audit, roles
+from dibs.api.access import audit, nodes, roles
 from dibs.api.access.audit import Entry
-from dibs.api.calls import Asked, Caller
+from dibs.api.calls import Asked, Caller, Tree
 from dibs.api.gate import Credentials, Open, Record
 from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
@@ -39,6 +39,9 @@ class Roles(Open):
 
     def refusal(self, caller: Caller, asked: Asked) -> str | None:
         return roles.refusal(caller, asked)
+
+    def concealed(self, caller: Caller, asked: Asked, tree: Callable[[], Tree]) -> str | None:
+        return nodes.concealed(caller, asked, tree)
 
     def note(self, record: Record) -> None:
         self.records.append(record)
@@ -145,3 +148,18 @@ def test_the_log_knows_both(server: Running, gate: Roles) -> None:
     line = audit.entry(gate.records[-1], 0)
     assert isinstance(line, Entry)
     assert (line.user, line.verb, line.resource, line.code) == ("ada", "impersonate", "users", 403)
+
+
+def test_a_node_lists_what_is_its_own(server: Running) -> None:
+    def code(user: str, path: str) -> int:
+        named = {"Impersonate_User": f"system:node:{user}", "Impersonate_Group": "system:nodes"}
+        return ask(server, "root", path, **named)[0]
+
+    assert code("n", "/api/v1/pods") == 403
+    assert code("n", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn") == 200
+    assert code("m", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn") == 403
+    assert code("n", "/api/v1/pods?fieldSelector=spec.nodeName!%3Dn") == 403
+    assert code("n", "/api/v1/pods?fieldSelector=%2C%2C") == 400
+    assert ask(server, "root", "/api/v1/nodes", {"metadata": {"name": "n"}})[0] == 201
+    assert code("n", "/api/v1/nodes/n") == 200
+    assert code("m", "/api/v1/nodes/n") == 403

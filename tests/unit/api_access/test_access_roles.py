@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +28,10 @@ def asked(verb: str, what: str, namespace: str = "", name: str = "x") -> Asked:
     return Asked(verb, group, resource, subresource, namespace, name)
 
 
+def narrowed(verb: str, what: str, field: str, value: str) -> Asked:
+    return replace(asked(verb, what, name=""), fields=((field, value),))
+
+
 ALLOWED = [
     (ADMIN, asked("delete", "nodes")),
     (ADMIN, asked("create", "pods/binding", "any")),
@@ -43,6 +48,10 @@ ALLOWED = [
     (NODE, asked("patch", "pods/status", "team-a")),
     (NODE, asked("create", "resourceslices")),
     (NODE, asked("get", "resourceclaims", "team-b")),
+    (NODE, narrowed("list", "pods", "spec.nodeName", "node-a")),
+    (NODE, narrowed("watch", "resourceslices", "spec.nodeName", "node-a")),
+    (NODE, narrowed("watch", "nodes", "metadata.name", "node-a")),
+    (NODE, asked("watch", "nodes", "", "node-a")),
     (STRANGER, asked("create", "selfsubjectaccessreviews")),
     (STRANGER, Asked("get", path="/apis/resource.k8s.io/v1")),
     (NOBODY, Asked("get", path="/livez")),
@@ -66,6 +75,13 @@ FORBIDDEN = [
     (NODE, asked("create", "pods", "team-a")),
     (NODE, asked("update", "pods", "team-a")),
     (NODE, asked("get", "secrets", "team-a")),
+    (NODE, asked("get", "configmaps", "team-a")),
+    (NODE, asked("list", "pods")),
+    (NODE, asked("watch", "pods", "team-a", "x")),
+    (NODE, asked("list", "nodes", "", "")),
+    (NODE, narrowed("list", "pods", "spec.nodeName", "node-b")),
+    (NODE, narrowed("list", "pods", "metadata.name", "node-a")),
+    (NODE, narrowed("list", "resourceslices", "spec.driver", "node-a")),
     (NODE, asked("create", "pods/binding", "team-a")),
     (NODE, asked("update", "resourceclaims/binding")),
     (NODE, asked("arbitrary-node:update", "resourceclaims/driver", "team-a")),
@@ -126,6 +142,10 @@ def node_named(name: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, **spec.pop("metadata", {})}, "spec": spec}
 
 
+def labelled(label: str) -> dict[str, Any]:
+    return node_named("node-a", metadata={"labels": {label: "trusted"}})
+
+
 SLICES = asked("update", "resourceslices")
 PODS = asked("patch", "pods/status", "team-a")
 NODES = asked("update", "nodes")
@@ -142,10 +162,16 @@ OWN = [
     (PODS, pod_on("node-a"), pod_on("node-a")),
     (NODES, node_named("node-a"), node_named("node-a", podCIDR="x")),
     (NODES, None, node_named("node-a", taints=[TAINT])),
+    (NODES, node_named("node-a"), labelled("gpu.example.com/model")),
+    (NODES, None, labelled("kubernetes.io/hostname")),
+    (NODES, None, labelled("topology.kubernetes.io/zone")),
+    (NODES, labelled("node.kubernetes.io/a"), labelled("x.kubelet.kubernetes.io/b")),
+    (NODES, labelled("node-role.kubernetes.io/x"), labelled("node-role.kubernetes.io/x")),
+    (PODS, pod_on("node-a"), {**pod_on("node-a"), "status": {"phase": "Running"}}),
     (CLAIMS, HELD, {"status": {**HELD["status"], "devices": [GPU]}}),
     (LEASES, None, node_named("node-a")),
 ]
-NOT_OWN = [
+NOT_OWN: list[tuple[Asked, Any, Any]] = [
     (SLICES, None, slice_on("node-b")),
     (SLICES, None, slice_on(None)),
     (SLICES, slice_on("node-b"), slice_on("node-a")),
@@ -158,13 +184,14 @@ NOT_OWN = [
     (
         NODES,
         node_named("node-a"),
-        node_named("node-a", metadata={"labels": {f"{nodes.VOUCHED}zone": "trusted"}}),
+        labelled("node-restriction.kubernetes.io/zone"),
     ),
-    (
-        NODES,
-        None,
-        node_named("node-a", metadata={"labels": {f"{nodes.VOUCHED}zone": "trusted"}}),
-    ),
+    (NODES, None, labelled("node-restriction.kubernetes.io/zone")),
+    (NODES, None, labelled("node-role.kubernetes.io/control-plane")),
+    (NODES, labelled("x.k8s.io/y"), labelled("other")),
+    (NODES, node_named("node-a"), node_named("node-a", metadata={"ownerReferences": [{}]})),
+    (PODS, pod_on("node-a"), {**pod_on("node-a"), "status": {"resourceClaimStatuses": [{}]}}),
+    (PODS, pod_on("node-a"), {**pod_on("node-a"), "status": {"extendedResourceClaimStatus": {}}}),
     (CLAIMS, HELD, {"status": {}}),
     (CLAIMS, {"status": {}}, HELD),
     (LEASES, None, node_named("node-b")),
@@ -181,6 +208,23 @@ def test_a_node_writes_its_own(wanted: Asked, before: Any, after: Any) -> None:
 def test_a_node_writes_nothing_else(wanted: Asked, before: Any, after: Any) -> None:
     assert "node 'node-a'" in (nodes.objection(NODE, wanted, before, after) or "")
     assert nodes.objection(ADMIN, wanted, before, after) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "own", "other"),
+    [
+        ("pods", pod_on("node-a"), pod_on("node-b")),
+        ("pods", pod_on("node-a"), {"metadata": {}, "spec": {}}),
+        ("resourceslices", slice_on("node-a"), slice_on(None)),
+        ("nodes", node_named("node-a"), node_named("node-b")),
+    ],
+)
+def test_a_node_reads_its_own(what: str, own: Any, other: Any) -> None:
+    wanted = asked("get", what, "team-a")
+    assert nodes.concealed(NODE, wanted, lambda: own) is None
+    assert nodes.concealed(NODE, wanted, lambda: other) is not None
+    for caller in (ADMIN, VIEWER, replace(NODE, groups=(*NODE.groups, "dibs:viewer"))):
+        assert nodes.concealed(caller, wanted, lambda: other) is None
 
 
 @pytest.mark.parametrize("caller", [VIEWER, USER, ROBOT, NODE, STRANGER, NOBODY])

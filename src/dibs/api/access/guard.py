@@ -33,6 +33,9 @@ class Guard:
     ) -> str | None:
         return nodes.objection(caller, asked, before, after)
 
+    def concealed(self, caller: Caller, asked: Asked, tree: Callable[[], Tree]) -> str | None:
+        return nodes.concealed(caller, asked, tree)
+
     def rules(self, caller: Caller, namespace: str) -> tuple[Rule, ...]:
         return roles.rules(caller, namespace)
 

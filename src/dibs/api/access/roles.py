@@ -74,7 +74,6 @@ OF_NODES: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("", "pods", READ | {"delete"}),
     ("", "pods/status", READ | {"update", "patch"}),
     ("", "events", frozenset({"create", "update", "patch"})),
-    ("", "configmaps", frozenset({"get"})),
     ("events.k8s.io", "events", frozenset({"create", "update", "patch"})),
     ("coordination.k8s.io", "leases", READ | {"create", "update", "patch", "delete"}),
     (RESOURCE, "resourceslices", READ | {"create", "update", "patch", "delete"}),
@@ -87,6 +86,14 @@ OF_NODES: tuple[tuple[str, str, frozenset[str]], ...] = (
     ),
     (RESOURCE, "deviceclasses", READ),
 )
+
+# What a node sees of these is its own, so a list must be narrowed to that; `nodes` says the same of
+# single objects. Source: the node authorizer (AuthorizeNodeWithSelectors).
+NARROWED = {
+    ("", "nodes"): "metadata.name",
+    ("", "pods"): "spec.nodeName",
+    (RESOURCE, "resourceslices"): "spec.nodeName",
+}
 
 Grant = Callable[[Caller, Asked], bool]
 
@@ -140,6 +147,12 @@ def node_of(caller: Caller) -> str | None:
     return None
 
 
+def only_as_node(caller: Caller, asked: Asked) -> str | None:
+    """The node that the caller is, if nothing else allows it what is asked."""
+    others = (grant for grant in GRANTS if grant is not _serves)
+    return None if any(grant(caller, asked) for grant in others) else node_of(caller)
+
+
 def _administers(caller: Caller, asked: Asked) -> bool:
     return not ADMINS.isdisjoint(caller.groups)
 
@@ -166,12 +179,20 @@ def _works(caller: Caller, asked: Asked) -> bool:
 
 
 def _serves(caller: Caller, asked: Asked) -> bool:
-    if node_of(caller) is None:
+    node = node_of(caller)
+    if node is None or not _is_narrow(node, asked):
         return False
     return any(
         (asked.group, _full(asked)) == (group, resource) and asked.verb in verbs
         for group, resource, verbs in OF_NODES
     )
+
+
+def _is_narrow(node: str, asked: Asked) -> bool:
+    field = NARROWED.get((asked.group, asked.resource))
+    if field is None or asked.verb not in ("list", "watch"):
+        return True
+    return (field, node) in asked.fields or (field == "metadata.name" and asked.name == node)
 
 
 def _discovers(caller: Caller, asked: Asked) -> bool:

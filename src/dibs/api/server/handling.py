@@ -24,6 +24,7 @@ from dibs.api import (
     patching,
     reads,
     reviews,
+    selecting,
     watches,
     writes,
 )
@@ -36,9 +37,11 @@ from dibs.api.server.answers import Answer, Wish
 from dibs.api.server.limits import Limits, Load
 from dibs.api.server.published import Published
 from dibs.api.server.routes import Document
+from dibs.store.records import Entry
 
 _LONGEST_NOTED = 500
 _READS = ("get", "list")
+_NARROWED = ("list", "watch", "deletecollection")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -98,7 +101,7 @@ class Handler:
         what = routes.read(
             _method(http), http.rel_url.raw_path, is_watch=queries.is_watch(query), caller=caller
         )
-        asked = what.asked if isinstance(what, Call) else _asked(what)
+        asked = _asked(what, query)
         refusal = self.plane.gate.refusal(caller, asked)
         if refusal is not None:
             self._note(http, caller, asked, 403, peer)
@@ -196,7 +199,15 @@ class Handler:
     async def get(self, request: Request) -> Done:
         revision = request.query.get("resourceVersion", "")
         entry = reads.get(self.plane.store, request.call, revision)
+        self._reveal(request.call, entry)
         return Done(answers.of_entry(self.plane, request.call, entry, request.wish))
+
+    def _reveal(self, call: Call, entry: Entry) -> None:
+        """Raises Failure (403) when this very object may not be read."""
+        asked, plane = call.asked, self.plane
+        why = plane.gate.concealed(call.caller, asked, lambda: plane.reader.tree(entry))
+        if why is not None:
+            raise _forbidden(call, asked, call.caller, why)
 
     async def list(self, request: Request) -> Done:
         options = queries.listing(request.query)
@@ -309,8 +320,12 @@ def _agent(request: Request) -> str:
     return request.http.headers.get("User-Agent", "")
 
 
-def _asked(what: Document) -> Asked:
-    return Asked(what.method.lower(), path="/" + "/".join(what.steps))
+def _asked(what: Call | Document, query: queries.Query) -> Asked:
+    """Raises Failure (400) for a selector that is none."""
+    if isinstance(what, Document):
+        return Asked(what.method.lower(), path="/" + "/".join(what.steps))
+    selector = query.get("fieldSelector", "") if what.verb in _NARROWED else ""
+    return replace(what.asked, fields=selecting.equalities(selector)) if selector else what.asked
 
 
 def _forbidden(what: Call | Document, asked: Asked, caller: Caller, why: str) -> Failure:
