@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from dibs.api.plane import Plane
+from dibs.control import hosting
+from dibs.drivers import fleet as fleets
 from dibs.testing import apiserver
 from dibs.testing.apiserver import Running
 
+FLEET = Path(__file__).parents[2] / "examples" / "fleet.yaml"
 CLIENTS = Path(__file__).parents[2] / "build" / "clients"
 
 pytestmark = [
@@ -118,6 +122,34 @@ def test_the_official_client_runs_a_pod(official: Any) -> None:
     assert client.VersionApi(official).get_code().minor == "37"
 
 
+@pytest.fixture(scope="module")
+def fleet() -> Iterator[Running]:
+    """A server with the fleet of the demo, made as `dibs up` makes it."""
+    trees = tuple(fleets.objects(fleets.read(FLEET)))
+
+    async def apply(plane: Plane) -> None:
+        for tree in trees:
+            await hosting.apply(plane, tree)
+
+    with apiserver.running() as running:
+        running.call(apply)
+        yield running
+
+
+def test_the_official_client_reads_a_fleet(fleet: Running) -> None:
+    from kubernetes import client
+
+    configuration = client.Configuration()
+    configuration.host = fleet.url
+    with client.ApiClient(configuration) as api:
+        nodes = client.CoreV1Api(api).list_node().items
+        slices = client.ResourceV1Api(api).list_resource_slice().items
+        classes = client.ResourceV1Api(api).list_device_class().items
+    assert len(nodes) == 4
+    assert sum(len(each.spec.devices or ()) for each in slices) > 28
+    assert classes
+
+
 def test_the_official_dynamic_client_applies(official: Any) -> None:
     from kubernetes import dynamic
 
@@ -139,12 +171,17 @@ def test_the_official_dynamic_client_applies(official: Any) -> None:
 # --- lightkube ------------------------------------------------------------------------------------
 
 
-def test_lightkube_keeps_and_watches_a_claim(server: Running) -> None:
+def test_lightkube_reads_a_fleet(fleet: Running) -> None:
+    from lightkube.resources.core_v1 import Node
+    from lightkube.resources.resource_v1 import ResourceSlice
+
+    with light(fleet) as client:
+        assert len(list(client.list(Node))) == 4
+        assert all(each.spec for each in client.list(ResourceSlice))
+
+
+def light(server: Running) -> Any:
     import lightkube
-    from lightkube.core.exceptions import ApiError
-    from lightkube.models.meta_v1 import ObjectMeta
-    from lightkube.resources.resource_v1 import ResourceClaim
-    from lightkube.types import PatchType
 
     config = lightkube.KubeConfig.from_dict(
         {
@@ -154,7 +191,16 @@ def test_lightkube_keeps_and_watches_a_claim(server: Running) -> None:
             "current-context": "dibs",
         }
     )
-    with lightkube.Client(config=config, field_manager="tester") as client:
+    return lightkube.Client(config=config, field_manager="tester")
+
+
+def test_lightkube_keeps_and_watches_a_claim(server: Running) -> None:
+    from lightkube.core.exceptions import ApiError
+    from lightkube.models.meta_v1 import ObjectMeta
+    from lightkube.resources.resource_v1 import ResourceClaim
+    from lightkube.types import PatchType
+
+    with light(server) as client:
         made = client.create(ResourceClaim.from_dict(claim("light")), namespace="default")
         assert made.metadata is not None
         assert made.metadata.uid
