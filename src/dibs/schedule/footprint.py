@@ -1,8 +1,8 @@
-"""How much of what a node counts itself a Pod takes: CPU, memory, extended resources.
+"""How much of what a node counts itself a Pod takes: CPU, memory, Pods, extended resources.
 
 Containers run at once; an init container runs alone beside the sidecars that were started before
 it. What a Pod draws through claims (KEP-5517) is in its status. Whether it fits is asked in
-`natives` and `extended`.
+`room`, `natives` and `extended`.
 Source: core/v1 PodSpec.resources, overhead, container resources; KEP-2837, KEP-753, KEP-5517.
 """
 
@@ -22,7 +22,8 @@ Amounts = Mapping[str, Quantity]
 
 ENDED = ("Succeeded", "Failed")
 NOTHING: Amounts = {}
-ZERO = Quantity.of(0)
+ZERO, ONE = Quantity.of(0), Quantity.of(1)
+PODS = "pods"
 
 
 def asked(resources: ResourceRequirements) -> Amounts:
@@ -68,11 +69,19 @@ def through_claims(statuses: Iterable[NodeAllocatableResourceClaimStatus]) -> Am
 
 
 def of_pod(pod: Pod) -> Amounts:
-    """Everything that the Pod takes of its node."""
+    """Everything that the Pod takes of its node, its place among the Pods too."""
     drawn = through_claims(pod.status.node_allocatable_resource_claim_statuses)
+    return _taking(pod, plus(of_containers(pod), drawn))
+
+
+def of_itself(pod: Pod) -> Amounts:
+    """The same without what it draws through claims."""
+    return _taking(pod, of_containers(pod))
+
+
+def _taking(pod: Pod, amounts: Amounts) -> Amounts:
     # What is asked at Pod level covers containers and claims.
-    found = {**plus(of_containers(pod), drawn), **at_pod_level(pod)}
-    return plus(found, pod.spec.overhead)
+    return plus({**amounts, **at_pod_level(pod), PODS: ONE}, pod.spec.overhead)
 
 
 def is_on_node(pod: Pod) -> bool:

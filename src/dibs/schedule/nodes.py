@@ -1,8 +1,8 @@
 """Whether a Pod may go to a node at all, before any device is looked at.
 
 The parts of kube-scheduler's filters that placement of devices depends on: cordons, taints, node
-selector, required node affinity. Ports, volumes and Pod affinity are not judged; extended
-resources are in `extended`, CPU and memory only as far as devices draw them (`natives`).
+selector, required node affinity. Ports, volumes and Pod affinity are not judged; CPU, memory and
+the number of Pods are in `room`, extended resources in `extended`.
 Source: core/v1 PodSpec; each check returns its objection or None, cheapest first.
 """
 

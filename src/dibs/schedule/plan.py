@@ -61,7 +61,7 @@ class Objection:
         "pinned",  # an allocated claim is only available on other nodes
         "extended resource",  # asked for by name, and the node has too few, or none
         "group",  # its PodGroup isn't there
-        "node resources",  # CPU or memory drawn through claims (KEP-5517)
+        "node resources",  # CPU, memory or Pods; also as drawn through claims (KEP-5517)
     ]
     text: str
     remedy: str = ""

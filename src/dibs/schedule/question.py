@@ -19,7 +19,7 @@ from dibs.index.deciding import Found, Part
 from dibs.index.index import Index
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
-from dibs.schedule import extended, footprint, natives, nodes, reasons
+from dibs.schedule import extended, footprint, natives, nodes, reasons, room
 from dibs.schedule.extended import Special
 from dibs.schedule.footprint import Amounts
 from dibs.schedule.natives import Needs
@@ -70,7 +70,8 @@ class Question:
     """What is asked of every node: the same Pod, the same claims.
 
     `pinned` are its claims that have their devices, `named` the extended resources that it asks
-    for, each with its number: who serves those differs from node to node.
+    for, each with its number: who serves those differs from node to node. `room` is what must be
+    free of a node's own.
     """
 
     state: State
@@ -80,6 +81,7 @@ class Question:
     named: Mapping[str, int]
     uses: tuple[ClaimUse, ...]
     needs: Needs
+    room: Amounts
     # The wishes by what they have of `special`, each worked out once.
     wishes: dict[tuple[str, ...], Wish | Objection] = field(default_factory=dict)
 
@@ -96,6 +98,7 @@ class Question:
             extended.wanted(pod) if pod else {},
             uses,
             Needs.of(pod, uses, state),
+            room.wanted(pod) if pod is not None else footprint.NOTHING,
         )
 
     def wish(self, name: str) -> Wish | Objection:
@@ -140,7 +143,7 @@ class Question:
             self.state.snapshot.classes,
             self.options(),
             self.state.answers,
-            self.is_out if self.named or self.needs.pinned else None,
+            self.is_out if self.room or self.named or self.needs.pinned else None,
         )
 
     def put_in_turn(self) -> Found:
@@ -216,8 +219,10 @@ class Question:
         """What the node has too little of, devices aside."""
         used = self.used(node.metadata.name)
         served = self.state.snapshot.served
-        return extended.objection(self.named, node, used, served) or natives.objection(
-            self.needs, node, self.state
+        return (
+            room.objection(self.room, node, used)
+            or extended.objection(self.named, node, used, served)
+            or natives.objection(self.needs, node, self.state)
         )
 
     def is_out(self, node: Node) -> bool:

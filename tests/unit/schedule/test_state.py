@@ -102,7 +102,7 @@ def test_a_pod_that_leaves_gives_its_node_what_devices_draw() -> None:
     ]
     state = of(*world)
     full = told(writes.after(state, asked(state, "one")), "other")
-    assert dict(full.used["a"]) == {"cpu": Quantity.of(3)}
+    assert dict(full.used["a"]) == {"cpu": Quantity.of(3), "pods": Quantity.of(1)}
     assert isinstance(asked(full.without_object(Pod, key("one")), "other"), Placed)
 
 
