@@ -199,8 +199,14 @@ def pod(name: str, about: Mapping[str, Any]) -> Pod:
             if "gates" in about
             else {},
         ),
-        status=PodStatus(phase=about.get("phase", "")),
+        status=PodStatus(phase=about.get("phase", ""), rest=unscheduled(about.get("told", ""))),
     )
+
+
+def unscheduled(message: str) -> dict[str, Any]:
+    """What stays opaque of a status: the condition that says why a Pod waits."""
+    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return {"conditions": [{**told, "message": message}]} if message else {}
 
 
 def amounts(written: Mapping[str, Any]) -> dict[str, Quantity]:

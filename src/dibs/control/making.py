@@ -26,6 +26,8 @@ from dibs.values.mistake import Mistake
 PODS = kinds.BY_NAME["", "Pod"]
 # A template, or a group, that isn't there calls its Pods when it comes.
 LOOK_AGAIN_S = 60.0
+# A Pod that is gone, and that we have not heard of yet.
+GONE_S = 5.0
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class Making:
     name: str = "making"
     # Pods by the template or group that they lack.
     _lacking: dict[tuple[str, Key], dict[Ref, None]] = field(default_factory=dict)
+    # Whom claims were made for already, by uid: one that is gone since is asked about first.
+    _served: dict[Ref, str] = field(default_factory=dict)
     # What was last complained of, by Pod: once is enough.
     _told: dict[Ref, str] = field(default_factory=dict)
 
@@ -47,6 +51,7 @@ class Making:
             case Pod() as pod if wants_any(pod):
                 if after is None:
                     self._told.pop(Ref.to(pod), None)
+                    self._served.pop(Ref.to(pod), None)
                 yield Ref.to(pod)
             case ResourceClaim() as claim if after is None:
                 # Deleted while its Pod still waits for it: it is made anew.
@@ -60,7 +65,9 @@ class Making:
     async def tend(self, ref: Ref) -> float | None:
         pod = self.mirror.get(ref)
         if not isinstance(pod, Pod) or not wants_any(pod) or not is_waiting(pod):
+            self._served.pop(ref, None)
             self._told.pop(ref, None)
+            self.world.cannot_make(Key(ref.namespace, ref.name), "")
             for key in [key for key, pods_ in self._lacking.items() if ref in pods_]:
                 self._lack_no_more(key, ref)
             return None
@@ -74,9 +81,13 @@ class Making:
             if not use.template:
                 continue
             made[use.entry] = use.claim.metadata.name
+            if use.is_new and not await self._is_there(pod):
+                return GONE_S
             if use.is_new:
                 await self._make(pod, use)
             await self._record_in_group(use)
+        self.world.cannot_make(key_of(pod.metadata), "")
+        self._served[ref] = pod.metadata.uid
         await self._record(pod, made)
         if pod.spec.node_name:
             await self._reserve(pod, resolved.uses)
@@ -86,6 +97,15 @@ class Making:
         await self._complain(pod, "; ".join(each.text for each in lacks))
         self._remember(pod, ref, lacks)
         return LOOK_AGAIN_S
+
+    async def _is_there(self, pod: Pod) -> bool:
+        """A claim that is gone may have gone with its Pod, and only we have not heard of that: to
+        make it again would go on until we do."""
+        ref = Ref.to(pod)
+        if self._served.get(ref) != pod.metadata.uid:
+            return True
+        found = await self.cluster.get(ref)
+        return found is not None and found.metadata.uid == pod.metadata.uid
 
     async def _make(self, pod: Pod, use: ClaimUse) -> None:
         wanted = writes.unallocated(use.claim)
@@ -98,6 +118,7 @@ class Making:
                 self.mirror.wrote(found)
             raise
         except Forbidden as refused:
+            self.world.cannot_make(key_of(pod.metadata), str(refused))
             await self._complain(pod, str(refused))
             raise
         self.mirror.wrote(created)

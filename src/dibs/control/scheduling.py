@@ -67,6 +67,7 @@ class Scheduling:
 
     def __post_init__(self) -> None:
         self._flights = Flights(self.world, self.hand, self._landed)
+        self.world.when_unmakable(self._call)
 
     @property
     def is_idle(self) -> bool:
@@ -136,6 +137,11 @@ class Scheduling:
                 found.append(key.name)
         return found
 
+    def _call(self, key: Key) -> None:
+        """There is something to tell it."""
+        self.queue.wake(key, self.clock())
+        self._wakeup.set()
+
     def _wake_all(self) -> None:
         now = self.clock()
         for key in self.queue.waiting():
@@ -200,9 +206,9 @@ class Scheduling:
                 self._flights.launch(key, decision)
             case Placed():
                 # They call it when they are there; if that takes long, it is told.
-                await self._refuse(
-                    pod, "Unschedulable", partial(unmade, decision, pod), is_patient=True
-                )
+                why = self.world.why_unmade(key)
+                text = partial(unmade, decision, pod, why)
+                await self._refuse(pod, "Unschedulable", text, is_patient=not why)
             case Waits():
                 await self._wait(pod, decision)
             case Broken():
@@ -366,9 +372,10 @@ def is_made(decision: Decision, pod: Pod) -> bool:
     return not any(_unmade(decision, pod))
 
 
-def unmade(decision: Decision, pod: Pod) -> str:
+def unmade(decision: Decision, pod: Pod, why: str) -> str:
+    """`why` is what their maker was told, "" while it may still be making them."""
     entries = words.listed(tuple(_unmade(decision, pod)), 6)
-    return f"waits for the claims of {entries}, which are not made yet"
+    return f"waits for the claims of {entries}, which are not made{f': {why}' if why else ' yet'}"
 
 
 def _unmade(decision: Decision, pod: Pod) -> Iterator[str]:

@@ -29,6 +29,9 @@ class World:
     # Several decisions may concern one claim: Pods that share it.
     _in_flight: Counter[Ref] = field(default_factory=Counter)
     _landed: list[Callable[[Ref], None]] = field(default_factory=list)
+    # Why the claims of a Pod can't be made, in the words of who refused them: a quota.
+    _unmakable: dict[Key, str] = field(default_factory=dict)
+    _heard: list[Callable[[Key], None]] = field(default_factory=list)
 
     @classmethod
     def of(cls, mirror: Mirror, options: Options) -> World:
@@ -65,6 +68,24 @@ class World:
     def when_landed(self, listener: Callable[[Ref], None]) -> None:
         """Tell of each object whose writes are over."""
         self._landed.append(listener)
+
+    def cannot_make(self, pod: Key, why: str) -> None:
+        """Remember why the Pod's claims are refused; "" forgets it."""
+        if self._unmakable.get(pod, "") == why:
+            return
+        if not why:
+            del self._unmakable[pod]
+            return
+        self._unmakable[pod] = why
+        for listener in self._heard:
+            listener(pod)
+
+    def why_unmade(self, pod: Key) -> str:
+        return self._unmakable.get(pod, "")
+
+    def when_unmakable(self, listener: Callable[[Key], None]) -> None:
+        """Tell of each Pod whose claims are refused, anew or with other words."""
+        self._heard.append(listener)
 
     def is_in_flight(self, ref: Ref) -> bool:
         return ref in self._in_flight

@@ -24,7 +24,7 @@ from dibs.schedule.plan import (
 from dibs.schedule.snapshot import key_of
 from dibs.schedule.state import State
 from dibs.supply import taints
-from dibs.view import devices, drawn, granted
+from dibs.view import devices, drawn, granted, why
 from dibs.view.why import Account
 
 Record = dict[str, object]
@@ -40,7 +40,7 @@ def account(told: Account) -> Record:
         "decidedWith": subject(decision.subject) if decision.subject != told.asked else None,
         "outcome": outcome(decision),
         "node": decision.node if isinstance(decision, Placed | Settled) else "",
-        "message": decision.failed.message if isinstance(decision, Broken) else "",
+        "message": message(told),
         "objections": objections(decision),
         "claims": [claim(use, told.state) for use in decision.claims],
         "nodes": nodes(decision),
@@ -48,6 +48,16 @@ def account(told: Account) -> Record:
         "users": [str(user) for user in told.users],
         "draws": draws(told),
     }
+
+
+def message(told: Account) -> str:
+    """What the failure is, or what the cluster says of a Pod that dibs would place."""
+    decision = told.decision
+    if isinstance(decision, Broken):
+        return decision.failed.message
+    if isinstance(decision, Placed) and decision.subject.kind == "Pod":
+        return why.held_up(told.before.snapshot.pods[decision.subject.key])
+    return ""
 
 
 def draws(told: Account) -> list[Record]:

@@ -240,13 +240,28 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
             text = "dibs allocate serves other claims that no Pod uses first; then it waits"
             children.append(Tree(text, tone="next"))
         return Tree(head, tuple(children))
-    if account.before.snapshot.pods[subject.key].metadata.uid:
+    pod = account.before.snapshot.pods[subject.key]
+    if said := held_up(pod):
+        # Somebody knows better: a quota, or what isn't judged here.
+        text = f"its condition PodScheduled says: {said}"
+        head = f"{subject} could go to {decision.node} as far as its devices go, and waits"
+        return Tree(head, (Tree(text, tone="bad"), *children))
+    if pod.metadata.uid:
         # It is in a cluster already, and somebody asks: tell where else to look.
         text = (
             "if it stays pending, its devices are not why: CPU, memory, volumes are not judged here"
         )
         children.append(Tree(text, tone="next"))
     return Tree(f"{subject} can go to {decision.node}: nothing is in its way", tuple(children))
+
+
+def held_up(pod: Pod) -> str:
+    """What the cluster says of a Pod that waits: the message of its condition, "" if none."""
+    conditions = pod.status.rest.get("conditions") or ()
+    for each in conditions:
+        if each.get("type") == "PodScheduled" and each.get("status") == "False":
+            return str(each.get("message") or each.get("reason") or "")
+    return ""
 
 
 def settled(account: Account, decision: Settled, every_node: bool) -> Tree:

@@ -147,6 +147,33 @@ def test_one_that_finds_nothing_says_why_and_goes_on_when_it_can() -> None:
     story(told)
 
 
+def test_one_whose_claim_a_quota_refuses_says_so() -> None:
+    async def told(plane: Driven) -> None:
+        await fleet(plane, a=2)
+        await plane.create(template("one"))
+        limit = {"gpu.deviceclass.resource.k8s.io/devices": "1"}
+        quota = {"metadata": {"name": "few", "namespace": "default"}, "spec": {"hard": limit}}
+        await plane.create({"apiVersion": "v1", "kind": "ResourceQuota", **quota})
+        await plane.create(pod("first", template="one"))
+        await plane.settled()
+        await plane.create(pod("second", template="one"))
+        await plane.settled()
+        await asyncio.sleep(2.1)  # it was decided on before anybody could make its claim
+        await plane.settled()
+        waits = condition(await plane.tree("pods", "second"))
+        assert (waits["status"], waits["reason"]) == ("False", "Unschedulable")
+        assert "the claims of gpu, which are not made: " in waits["message"]
+        assert "exceeded quota: few" in waits["message"]
+        await plane.delete("pods", "first")
+        await plane.settled()
+        # Makers look again after some time, or when the Pod changes.
+        await plane.patch("pods", "second", {"metadata": {"labels": {"a": "b"}}})
+        await plane.settled()
+        assert await held(plane) == {"second": ["a/gpu-0"]}
+
+    story(told)
+
+
 def test_many_at_once_share_out_what_there_is() -> None:
     async def told(plane: Driven) -> None:
         await fleet(plane, a=4, b=4)
