@@ -102,7 +102,12 @@ class Witness:
             self.seen = store.revision
             await store.close()
         faults = [f"{each.revision}: {fault}" for each in events for fault in self.audit.see(each)]
-        there = {key.name: tree["metadata"]["uid"] for key, tree in self.audit.pods.items()}
+        # One that is deleted on a node is there until that is done, but can't come back.
+        there = {
+            key.name: tree["metadata"]["uid"]
+            for key, tree in self.audit.pods.items()
+            if not tree["metadata"].get("deletionTimestamp")
+        }
         for name, uid in users.made.items():
             if there.get(name) != uid:
                 faults.append(f"{name} was acknowledged, and is not there")

@@ -27,8 +27,10 @@ class Mirror:
 
     kinds: tuple[Kind, ...] = kinds.KINDS
     _objects: dict[str, dict[Ref, Known]] = field(default_factory=dict)
-    # At which revision objects went. A kind's are forgotten when all of it has been told anew.
+    # At which revision objects went.
     _gone: dict[str, dict[Ref, int]] = field(default_factory=dict)
+    # Up to which revision all of a kind has been told: what it doesn't hold of that time is gone.
+    _told: dict[str, int] = field(default_factory=dict)
     _listeners: list[Listener] = field(default_factory=list)
     _waiting: set[str] = field(default_factory=set)
     _synced: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,6 +92,8 @@ class Mirror:
         before = objects.get(ref)
         if revision <= max(_revision(before), gone.get(ref, 0)):
             return
+        if before is None and revision <= self._told.get(ref.kind.name, 0):
+            return
         gone.pop(ref, None)
         objects[ref] = item
         self._tell(before, item)
@@ -113,6 +117,8 @@ class Mirror:
         ]
         for ref in missed:
             self._drop(ref, synced.revision)
+        name = synced.kind.name
+        self._told[name] = max(synced.revision, self._told.get(name, 0))
         self._waiting.discard(synced.kind.name)
         if not self._waiting:
             self._synced.set()

@@ -112,6 +112,9 @@ class Queue:
         """Those that nothing has happened for since they failed, the longest parked first."""
         return tuple(self._parked)
 
+    def is_waiting(self, key: Key) -> bool:
+        return key in self._parked or key in self._taken
+
     def waiting(self) -> tuple[Key, ...]:
         """Those that an event may help: who is parked, and who is decided on without it."""
         return (*self._parked, *self._taken)

@@ -58,6 +58,9 @@ class Scheduling:
     clock: Callable[[], float]
     queue: Queue = field(default_factory=Queue)
     _flights: Flights = field(init=False)
+    # The claims that Pods name which are to be decided on, and these Pods by claim.
+    _named: dict[Key, frozenset[str]] = field(default_factory=dict)
+    _users: dict[Key, dict[Key, None]] = field(default_factory=dict)
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     # When each Pod in the queue was last told why it waits, and since when its claims are made.
     _told_at: dict[Key, float] = field(default_factory=dict)
@@ -102,7 +105,9 @@ class Scheduling:
 
     def _pod_changed(self, before: Known | None, after: Known | None, pod: Pod) -> None:
         key = key_of(pod.metadata)
-        if after is None or not is_ours(pod):
+        is_open = after is not None and is_ours(pod)
+        self._index(key, carrying.claim_names(pod) if is_open else frozenset())
+        if not is_open:
             self._forget(key)
             was_there = isinstance(before, Pod) and before.spec.node_name
             if was_there and (after is None or pods.is_done(pod)):
@@ -113,6 +118,19 @@ class Scheduling:
             self.queue.add(rank_of(pod))
             self._wakeup.set()
 
+    def _index(self, key: Key, claims: frozenset[str]) -> None:
+        """Remember which claims a Pod names that is to be decided on."""
+        before = self._named.pop(key, frozenset())
+        if claims:
+            self._named[key] = claims
+        for name in sorted(before - claims):
+            users = self._users[Key(key.namespace, name)]
+            del users[key]
+            if not users:
+                del self._users[Key(key.namespace, name)]
+        for name in sorted(claims - before):
+            self._users.setdefault(Key(key.namespace, name), {})[key] = None
+
     def _claim_changed(
         self, before: Known | None, after: Known | None, claim: ResourceClaim
     ) -> None:
@@ -121,21 +139,16 @@ class Scheduling:
         if was_held and not is_held:
             self._wake_all()
             return
-        namespace = claim.metadata.namespace
         for user in self._waiting_for(claim):
-            self.queue.wake(Key(namespace, user), self.clock())
+            self.queue.wake(user, self.clock())
             self._wakeup.set()
 
-    def _waiting_for(self, claim: ResourceClaim) -> list[str]:
-        """Names of the Pods that wait and use this claim."""
-        namespace, name = claim.metadata.namespace, claim.metadata.name
-        owners = {each.name for each in claim.metadata.owner_references}
-        found = []
-        for key in self.queue.waiting():
-            pod = self.world.snapshot.pods.get(key) if key.namespace == namespace else None
-            if pod is not None and (key.name in owners or name in carrying.claim_names(pod)):
-                found.append(key.name)
-        return found
+    def _waiting_for(self, claim: ResourceClaim) -> list[Key]:
+        """The Pods that wait and use this claim, or own it."""
+        owners = (each.name for each in claim.metadata.owner_references if each.kind == "Pod")
+        users = self._users.get(key_of(claim.metadata), ())
+        found = dict.fromkeys((*(Key(claim.metadata.namespace, name) for name in owners), *users))
+        return [key for key in found if self.queue.is_waiting(key)]
 
     def _call(self, key: Key) -> None:
         """There is something to tell it."""

@@ -24,13 +24,13 @@ from dibs.api.calls import World
 from dibs.api.gate import Open
 from dibs.api.local import Local
 from dibs.api.plane import Plane
-from dibs.control import running, scheduling
+from dibs.control import running, scheduling, telling
 from dibs.control.mirror import Mirror
 from dibs.control.running import Clocks, Loops
 from dibs.model import codec, kinds
 from dibs.model.kinds import Known
 from dibs.schedule import pods
-from dibs.schedule.plan import Placed, Subject
+from dibs.schedule.plan import Placed, Subject, Waits
 from dibs.schedule.snapshot import Snapshot
 from dibs.schedule.state import Options, State
 from dibs.store import opening
@@ -42,12 +42,15 @@ from dibs.testing.audit import Audit, Limits
 from dibs.testing.crowd import Crowd
 from dibs.testing.planes import Driven
 from dibs.testing.unreliable import Unreliable, Weather
+from dibs.view import brief
 
 START = 1_767_225_600.0  # 2026-01-01
 # How long devices may take to become ready here, and how long all may take to come to rest:
 # longer than any Pod is parked, any device awaited and any node mourned for.
 PATIENCE_S = 30.0
 REST_S = 1_500.0
+# Shorter than a Pod is parked without anything happening: by then all that woke it has helped it.
+CALM_S = 240.0
 # Nothing is forgotten: the audit looks at all of it.
 KEEP = Keep(revisions=10**9, age_s=math.inf, old_bytes=10**12)
 
@@ -121,11 +124,18 @@ class Life:
             # Now and then the process is killed, and another one started.
             lives = min(left, self.chance.choice((deeds, deeds // 4, 3)))
             left -= lives
-            async with self.loops():
+            async with self.loops() as loops:
                 for _ in range(lives):
                     await users.act()
                     self._befall()
                     await asyncio.sleep(self.chance.choice((0.0, 0.0, 0.01, 0.1, 1.0, 5.0)))
+                if not left and self.chance.random() < 0.5:
+                    # Those who have seen it all must come to the end on their own too.
+                    self.weather.calm()
+                    await asyncio.sleep(CALM_S)
+                    await self.look()
+                    self.faults += self.audit.rest()
+                    self.faults += leftovers(self.plane.plane, loops)
             await self.look()
         await users.make_templates()
 
@@ -148,6 +158,7 @@ class Life:
                 self.faults.append(f"it doesn't come to rest: {restless}")
             self.faults += self.audit.rest()
             self.faults += leftovers(self.plane.plane, loops)
+            self.faults += misinformed(self.plane.plane, loops)
         return loops
 
 
@@ -168,9 +179,22 @@ def leftovers(plane: Plane, loops: Loops) -> Iterator[str]:
     for key, pod in state.snapshot.pods.items():
         if not pods.is_open(pod) or pod.spec.scheduler_name not in scheduling.NAMES:
             continue
-        if isinstance(pods.decide(state, Subject("Pod", key)), Placed):
+        decision = pods.decide(state, Subject("Pod", key))
+        if isinstance(decision, Placed) and scheduling.is_made(decision, pod):
             yield f"{key} waits and could be placed"
     yield from (f"left over: {each}" for each in loops.remembered())
+
+
+def misinformed(plane: Plane, loops: Loops) -> Iterator[str]:
+    """Who was told another reason than there is. That others took devices calls nobody, so a
+    reason may be as old as a Pod may be parked."""
+    state = State.of(Snapshot.of(objects(plane)), loops.world.state.options)
+    for key, pod in state.snapshot.pods.items():
+        decision = pods.decide(state, Subject("Pod", key))
+        if not pod.spec.node_name and isinstance(decision, Waits):
+            said = {each.get("message") for each in telling.conditions(pod)}
+            if said != {brief.of(decision)}:
+                yield f"{key} is told {said}, not {brief.of(decision)}"
 
 
 def objects(plane: Plane) -> Iterator[Known]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
 
+LEAST_S = 1e-6
 # So many callbacks without any time going by are a loop that never rests.
 MOST_AT_ONCE = 200_000
 
@@ -35,7 +36,8 @@ class _Jumping(selectors.SelectSelector):
         if timeout is None:
             raise Stuck("everybody waits for somebody else")
         if timeout > 0:
-            self.now += timeout
+            # What a sum of floats leaves over is no time at all, and would be waited for for ever.
+            self.now += max(timeout, LEAST_S)
             self._at_once = 0
         self._at_once += 1
         if self._at_once > MOST_AT_ONCE:

@@ -69,6 +69,17 @@ def test_what_was_missed_is_gone_after_a_sync() -> None:
     assert heard[-1] == (node("a", 1), None)
 
 
+def test_a_late_answer_brings_nothing_back_that_a_sync_did_not_tell() -> None:
+    """It was made, seen by a read, and gone, all between two looks of a watch."""
+    mirror, heard = mirrored()
+    mirror.take(Synced(NODES, frozenset(), 5))
+    mirror.wrote(node("a", 3))
+    assert mirror.get(ref("a")) is None
+    mirror.wrote(node("a", 6))
+    assert mirror.get(ref("a")) == node("a", 6)
+    assert heard == [(None, node("a", 6))]
+
+
 def test_a_late_listener_hears_what_is_there() -> None:
     mirror, _ = mirrored()
     mirror.take(Change(ref("a"), node("a", 1), 1))
