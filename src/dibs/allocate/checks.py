@@ -11,20 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
-from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps
+from dibs.allocate import amounts, capacity, constraints, counters, groups, overlaps, shelf
 from dibs.allocate.draft import Draft
 from dibs.allocate.outcome import Reason
 from dibs.allocate.purses import Prices
 from dibs.allocate.scene import Scene
 from dibs.allocate.selecting import UNSELECTED
-from dibs.allocate.shelf import Trait
 from dibs.request.asks import Ask, Constraint
 from dibs.supply import pools, taints
 from dibs.supply.features import Features
 from dibs.supply.ledger import NOTHING
 from dibs.supply.pools import Candidate
 from dibs.values.mistake import Mistake
+
+# What is there in a question at all: what its devices have, "measured" where shares or capacities
+# are wanted, "moded" where counter sets have modes (KEP-5963).
+Trait = shelf.Trait | Literal["measured", "moded"]
 
 # What kubelet declares in node.status.declaredFeatures when it can leave operations out (KEP-5945).
 SKIPS_OPERATIONS = "DRAOptionalNodeOperations"
@@ -90,7 +94,7 @@ def listing(features: Features) -> tuple[Standing, ...]:
 
 @lru_cache(maxsize=256)
 def that_matter(tests: Checks, traits: frozenset[Trait]) -> Checks:
-    """Without the checks that have nothing against any device, where all have only these traits."""
+    """Without the checks that have nothing against any device, in a question of these traits."""
 
     def is_needed(test: object) -> bool:
         return test not in _ABOUT or _ABOUT[test] in traits
@@ -373,6 +377,8 @@ def cost(ask: Ask, candidate: Candidate, draft: Draft, scene: Scene) -> Prices:
     """What a pick draws from counters: a fixed amount if it pays, and what it wants by capacity."""
     if ask.is_admin or not (candidate.draws or candidate.meters):
         return ()
+    if not candidate.is_shareable and not candidate.meters:
+        return scene.shelf.prices(candidate)
     return scene.prices(ask, candidate, is_first=pays(ask, candidate, draft, scene))
 
 
@@ -425,22 +431,24 @@ def alike(
 
 # --- which devices a check is about --------------------------------------------------------------
 
-# A check has nothing against devices without this trait; those that are not named judge any.
+# A check has nothing against anything in a question without this trait; those that are not named
+# judge any.
 _ABOUT: Mapping[object, Trait] = {
     bindable: "binding",
     reachable: "selective",
+    ample: "measured",
     left_over: "shareable",
     skippable: "skipping",
     prepared: "skipping",
     unmetered: "metered",
     unchanged: "shareable",
-    compatible: "grouped",
+    compatible: "moded",
     drawable: "drawing",
     whole: "partition",
     tolerated: "tainted",
     supplied_alone: "native",
     roomy: "shareable",
     affordable: "drawing",
-    compatible_here: "grouped",
+    compatible_here: "moded",
     supplied: "native",
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 import msgspec
 
 from dibs.allocate import checks, orders, places
-from dibs.allocate.checks import Checks
+from dibs.allocate.checks import Checks, Trait
 from dibs.allocate.draft import Draft
 from dibs.allocate.orders import Order
 from dibs.allocate.outcome import FATAL, Reason
@@ -161,7 +161,7 @@ def pose(
     shelf = scene.shelf
     if order != "first-fit":
         scene = msgspec.structs.replace(scene, shelf=orders.arranged(shelf, order, scene))
-    tests = checks.that_matter(tests, shelf.traits)
+    tests = checks.that_matter(tests, _traits(wishes, scene))
     slots: list[Slot] = []
     asks: list[Ask] = []
     lists: dict[Ask, tuple[int, ...]] = {}
@@ -194,6 +194,18 @@ def pose(
         tests,
         is_strict,
     )
+
+
+def _traits(wishes: Sequence[Wish], scene: Scene) -> frozenset[Trait]:
+    """What is there at all: most questions have little of it."""
+    shelf = scene.shelf
+    found: frozenset[Trait] = shelf.traits
+    alternatives = (a for wish in wishes for each in wish.requests for a in each.alternatives)
+    if "shareable" in found or any(ask.capacity for ask in alternatives):
+        found |= {"measured"}
+    if "grouped" in found and any(scene.modes(pool.id) for pool in shelf.usable):
+        found |= {"moded"}
+    return found
 
 
 def _allowed(

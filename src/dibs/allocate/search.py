@@ -178,7 +178,9 @@ def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterato
     if ask.mode == "All":
         place = problem.lists[ask][problem.needs[ask] - draft.left]
         if problem.objection(ask, place, draft) is None:
-            yield from _unless_hopeless(taking(problem, draft, ask, place, survey), survey)
+            grown = taking(problem, draft, ask, place, survey)
+            if survey is None or not survey.is_hopeless(grown):
+                yield grown
         return
     equals_tried: set[object] = set()
     for place in survey.places(ask, draft) if survey else problem.untaken(ask, draft):
@@ -188,7 +190,9 @@ def successors(problem: Problem, draft: Draft, survey: Survey | None) -> Iterato
             continue
         if problem.objection(ask, place, draft) is None:
             # Devices of one ask are interchangeable: going only forward tries each set once.
-            yield from _unless_hopeless(taking(problem, draft, ask, place, survey), survey)
+            grown = taking(problem, draft, ask, place, survey)
+            if survey is None or not survey.is_hopeless(grown):
+                yield grown
         if kind is not None:
             equals_tried.add(kind)
 
@@ -234,9 +238,5 @@ def _choices(problem: Problem, draft: Draft, survey: Survey | None) -> Iterator[
         chosen = draft.choosing(ask, wanted, promised, start)
         # Where there is no choice, the draft before has been judged with it in mind.
         judge = survey if len(slot.request.alternatives) > 1 else None
-        yield from _unless_hopeless(chosen, judge)
-
-
-def _unless_hopeless(draft: Draft, survey: Survey | None) -> Iterator[Draft]:
-    if survey is None or not survey.is_hopeless(draft):
-        yield draft
+        if judge is None or not judge.is_hopeless(chosen):
+            yield chosen

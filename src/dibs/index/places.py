@@ -16,7 +16,7 @@ from dibs.request.asks import Ask
 from dibs.supply.identity import PoolId
 
 # A node that sees fewer devices is searched as it is.
-MANY = 128
+MANY = 256
 
 
 def on(index: Index, number: int) -> Places | None:
