@@ -43,6 +43,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """What nodes must pass before they are asked for devices. Who doesn't is remembered by `key`,
+    as long as `Index.forgetting` isn't told that something of the node's own is free again."""
+
+    key: bytes
+    is_out: Callable[[Node], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """`outcome` is the node's that said yes, or on which all failed; None when none did.
 
@@ -74,21 +83,23 @@ def among(
     classes: Mapping[str, DeviceClass],
     options: Options | None = None,
     answers: Answers | None = None,
-    is_out: Callable[[Node], bool] | None = None,
+    barrier: Barrier | None = None,
 ) -> Found:
-    """The node for parts, of which each node has at most one; `is_out` has a say on each node
-    before it is asked."""
+    """The node for parts, of which each node has at most one."""
     options = options or Options(explain=False)
     answers = answers if answers is not None else Answers()
     hopes = [_hopes(index, part, classes, options, answers) for part in parts]
     left = bits.union(hopes)
+    if barrier is not None:
+        left &= ~index.noes.get(barrier.key, bits.NONE)
     refused: dict[bytes, Set] = {}
     timed_out: dict[str, TimedOut] = {}
     while left and len(timed_out) < PATIENCE:
         number = which.first(left, options.order, index.standing)
         node = index.roster.nodes[number]
         part = parts[next(place for place, hope in enumerate(hopes) if hope >> number & 1)]
-        if is_out is not None and is_out(node):
+        if barrier is not None and barrier.is_out(node):
+            refused[barrier.key] = refused.get(barrier.key, bits.NONE) | 1 << number
             left ^= 1 << number
             continue
         outcome = _ask(index, number, part, classes, options, answers)

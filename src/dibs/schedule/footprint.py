@@ -84,18 +84,20 @@ def _taking(pod: Pod, amounts: Amounts) -> Amounts:
     return plus({**amounts, **at_pod_level(pod), PODS: ONE}, pod.spec.overhead)
 
 
-def is_on_node(pod: Pod) -> bool:
-    """Whether it takes something of a node now."""
-    return bool(pod.spec.node_name) and pod.status.phase not in ENDED
+def on_node(pod: Pod) -> tuple[str, Amounts] | None:
+    """The node on which it is now, and what it takes there."""
+    if not pod.spec.node_name or pod.status.phase in ENDED:
+        return None
+    return pod.spec.node_name, of_pod(pod)
 
 
 def by_node(pods: Iterable[Pod]) -> Mapping[str, Amounts]:
     """What the Pods that are on nodes take there; what adds up to nothing is left out."""
     used: dict[str, Amounts] = {}
     for pod in pods:
-        if is_on_node(pod):
-            node = pod.spec.node_name
-            used[node] = plus(used.get(node, NOTHING), of_pod(pod))
+        if (taking := on_node(pod)) is not None:
+            node, amounts = taking
+            used[node] = plus(used.get(node, NOTHING), amounts)
     nonzero = {node: without_zeros(taken) for node, taken in used.items()}
     return {node: taken for node, taken in nonzero.items() if taken}
 

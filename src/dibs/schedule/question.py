@@ -15,7 +15,7 @@ from dibs.allocate.outcome import Allocated, Failed, Refused, TimedOut
 from dibs.allocate.spare import Spare
 from dibs.index import bits, deciding, wants, which
 from dibs.index.bits import Set
-from dibs.index.deciding import Found, Part
+from dibs.index.deciding import Barrier, Found, Part
 from dibs.index.index import Index
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
@@ -143,7 +143,7 @@ class Question:
             self.state.snapshot.classes,
             self.options(),
             self.state.answers,
-            self.is_out if self.room or self.named or self.needs.pinned else None,
+            self.barrier() if self.room or self.named or self.needs.pinned else None,
         )
 
     def put_in_turn(self) -> Found:
@@ -226,7 +226,15 @@ class Question:
         )
 
     def is_out(self, node: Node) -> bool:
-        return self.shortage(node) is not None
+        short = room.lacking(self.room, node, self.used(node.metadata.name))
+        return bool(short) or self.shortage(node) is not None
+
+    def barrier(self) -> Barrier:
+        """Who is out for want of its own is so for every Pod that wants the same of it."""
+        wanted = [f"{name}={amount}" for name, amount in self.room.items()]
+        if self.named or self.needs.pinned:
+            wanted += [f"{self.named} {self.needs} {sorted(self.state.natives)}"]
+        return Barrier(" ".join(("room", *wanted)).encode(), self.is_out)
 
     # --- why not, for who reads it ---
 

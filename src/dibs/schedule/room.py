@@ -18,8 +18,8 @@ def wanted(pod: Pod) -> Amounts:
     return {name: amount for name, amount in own.items() if "/" not in name and amount.sign() > 0}
 
 
-def objection(room: Amounts, node: Node, used: Amounts) -> Objection | None:
-    """What the node has too little of; `used` is what Pods on it take.
+def lacking(room: Amounts, node: Node, used: Amounts) -> str:
+    """The first that the node has too little of, "" for none; `used` is what Pods on it take.
 
     About what a node doesn't tell nothing is known, as of the nodes of a dump without Nodes.
     """
@@ -30,13 +30,18 @@ def objection(room: Amounts, node: Node, used: Amounts) -> Objection | None:
             continue
         taken = used.get(name)
         if amount > (total if taken is None else total.minus(taken)):
-            return shortage(name, amount, total.minus(taken or ZERO), total)
-    return None
+            return name
+    return ""
 
 
-def shortage(name: str, amount: object, left: object, total: object) -> Objection:
+def objection(room: Amounts, node: Node, used: Amounts) -> Objection | None:
+    name = lacking(room, node, used)
+    if not name:
+        return None
+    total = node.status.allocatable[name]
     if name == footprint.PODS:
         text, detail = "it has as many Pods as it may have", f"{total} at most"
     else:
-        text, detail = f"too little {name}, {amount} wanted", f"{left} of {total} left"
+        left = max(total.minus(used.get(name, ZERO)), ZERO)
+        text, detail = f"too little {name}, {room[name]} wanted", f"{left} of {total} left"
     return Objection("node resources", text, detail=detail)

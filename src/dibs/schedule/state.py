@@ -195,18 +195,19 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     def _taking(self, before: Pod | None, now: Pod | None) -> State:
         """What Pods take of their nodes, after one was another."""
+        was, takes = (footprint.on_node(pod) if pod is not None else None for pod in (before, now))
+        if was == takes:
+            return self
         used = self.used
-        for pod, change in ((before, footprint.minus), (now, footprint.plus)):
-            if pod is not None and footprint.is_on_node(pod):
-                node = pod.spec.node_name
-                there = change(used.get(node, footprint.NOTHING), footprint.of_pod(pod))
+        for taking, change in ((was, footprint.minus), (takes, footprint.plus)):
+            if taking is not None:
+                node, amounts = taking
+                there = change(used.get(node, footprint.NOTHING), amounts)
                 there = footprint.without_zeros(there)
                 used = used.plus(node, there) if there else used.minus(node)
         after = replace(self, used=used)
-        if before is not None and footprint.is_on_node(before) and self.natives:
-            # There may be room for what devices draw.
-            return after._forgetting([before.spec.node_name])
-        return after
+        # There may be room for a Pod, or for what devices draw.
+        return after._forgetting([was[0]]) if was is not None else after
 
     def _offering(self, before: Snapshot, names: Iterable[str]) -> State:
         """What these slices offer now, where that is something else."""
