@@ -71,11 +71,7 @@ def at(told: Callable[[Reach], Awaitable[Answer]], context: str, namespace: str)
             except (Missing, Conflict, Forbidden) as refused:
                 raise Mistake(str(refused)) from refused
             except Unreachable as fault:
-                raise Mistake(
-                    f"can't be reached: {fault}",
-                    path=access.server,
-                    remedy="see that it runs, and that KUBECONFIG names the right cluster",
-                ) from fault
+                raise http.unreachable(access.server, fault) from fault
 
     return asyncio.run(run())
 

@@ -21,6 +21,7 @@ from dibs.client.cluster import Change, Conflict, Forbidden, Missing, Ref, Synce
 from dibs.client.kubeconfig import Access
 from dibs.model import codec
 from dibs.model.kinds import Kind, Known
+from dibs.values.mistake import Mistake
 
 AGENT = "dibs"
 PAGE = 500
@@ -220,6 +221,15 @@ async def connected(access: Access) -> AsyncIterator[Http]:
         read_bufsize=MAX_LINE // 2,
     ) as session:
         yield Http(session, access.server)
+
+
+def unreachable(server: str, fault: Unreachable) -> Mistake:
+    """What a user is told who asked for an answer from there."""
+    return Mistake(
+        f"can't be reached: {fault}",
+        path=server,
+        remedy="see that it runs, and that KUBECONFIG names the right cluster",
+    )
 
 
 def _read(status: int, raw: bytes) -> Tree:

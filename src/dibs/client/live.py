@@ -17,7 +17,6 @@ from dibs.client.http import Http
 from dibs.client.kubeconfig import Access
 from dibs.model import kinds
 from dibs.model.kinds import Kind, Known
-from dibs.values.mistake import Mistake
 
 # What decisions read; requests for a pool's status are no part of that.
 WANTED = tuple(kind for kind in kinds.KINDS if kind.name != "ResourcePoolStatusRequest")
@@ -59,8 +58,4 @@ async def _list(cluster: Http, kind: Kind) -> tuple[Known, ...] | str:
     except Forbidden as refused:
         return str(refused)
     except Unreachable as fault:
-        raise Mistake(
-            f"can't be reached: {fault}",
-            path=cluster.server,
-            remedy="see that it runs, and that KUBECONFIG names the right cluster",
-        ) from fault
+        raise http.unreachable(cluster.server, fault) from fault
