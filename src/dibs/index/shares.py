@@ -8,7 +8,7 @@ given whole always has room here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -28,93 +28,112 @@ DIGITS = 10
 # The plane of devices that can't give their default share, beside those of the digits.
 SHORT = DIGITS
 
-Wanted = tuple[tuple[str, Quantity], ...]
+# What is wanted of capacities: each with its number, which is worked out once a wish.
+Wanted = tuple[tuple[str, int], ...]
+# One bit of the number of every device, digit by digit, then the plane of SHORT.
+Told = tuple[Set, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
-    """One bit of every device: a plane a slot, and a set for each load without slots."""
+class Room:
+    """What devices have left of one capacity: planes by digit and slot, and sets for each load
+    without slots, by digit."""
 
-    slots: Planes
-    wide: Mapping[Load, Set]
+    slots: tuple[Planes, ...]
+    wide: Mapping[Load, Told]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
-    """Families by capacity and digit. Empty where nothing is shared: then it costs nothing."""
+    """The room of each capacity that is shared. Empty where nothing is: then it costs nothing."""
 
-    names: tuple[str, ...]
-    families: Mapping[tuple[str, int], Family]
+    rooms: Mapping[str, Room]
 
     @classmethod
     def of(cls, layout: Layout, ledger: Ledger) -> Shares:
-        rooms = _Rooms(ledger)
-        names = tuple(sorted(_names(chain.from_iterable(layout.trays.values()))))
-        families = {}
-        for key in ((name, digit) for name in names for digit in range(DIGITS + 1)):
-            told = rooms.telling(*key)
-            wide = {tray.load: told(tray) for tray in layout.wide}
-            families[key] = Family(slotting.planes(layout, told), wide)
-        return cls(names, families)
+        looking = _Looking(ledger)
+        rooms = {}
+        for name in sorted(_names(chain.from_iterable(layout.trays.values()))):
+            told = looking.by_digit(name)
+            wide = {tray.load: tuple(each(tray) for each in told) for tray in layout.wide}
+            rooms[name] = Room(tuple(slotting.planes(layout, each) for each in told), wide)
+        return cls(rooms)
 
     def with_layout(
         self, before: Layout, layout: Layout, ledger: Ledger, pools: Iterable[PoolId]
     ) -> Shares:
         """After these pools have changed, or who sees them."""
         trays = chain.from_iterable(layout.trays.get(pool, ()) for pool in pools)
-        if not _names(trays) <= set(self.names):
+        if not _names(trays) <= set(self.rooms):
             return Shares.of(layout, ledger)
-        rooms = _Rooms(ledger)
-        families = {}
-        for key, family in self.families.items():
-            told = rooms.telling(*key)
+        looking = _Looking(ledger)
+        rooms = {}
+        for name, room in self.rooms.items():
+            told = looking.by_digit(name)
             wide = {
-                tray.load: family.wide[tray.load] if tray.load in family.wide else told(tray)
+                tray.load: room.wide[tray.load]
+                if tray.load in room.wide
+                else tuple(each(tray) for each in told)
                 for tray in layout.wide
             }
-            families[key] = Family(slotting.patched(family.slots, before, layout, told), wide)
-        return Shares(self.names, families)
+            slots = (
+                slotting.patched(planes, before, layout, each)
+                for planes, each in zip(room.slots, told, strict=True)
+            )
+            rooms[name] = Room(tuple(slots), wide)
+        return Shares(rooms)
 
     def with_ledger(self, ledger: Ledger, touched: Iterable[tuple[Tray, int]]) -> Shares:
         """After the devices at these places of trays are held otherwise."""
         shared = [(t, p) for t, p in touched if t.load.candidates[p].is_shareable]
-        if not shared or not self.families:
+        if not shared or not self.rooms:
             return self
-        rooms = _Rooms(ledger)
-        families = {}
-        for (name, digit), family in self.families.items():
-            slots, wide = list(family.slots), dict(family.wide)
+        looking = _Looking(ledger)
+        rooms = {}
+        for name, room in self.rooms.items():
+            slots, wide = [list(planes) for planes in room.slots], dict(room.wide)
             for tray, place in shared:
-                is_set = rooms.bit(tray.load.candidates[place], name, digit)
+                bits_ = looking.bits(tray.load.candidates[place], name)
                 if tray.slot is None:
-                    wide[tray.load] = wide[tray.load] & ~(1 << place) | is_set << place
-                elif bool(slots[tray.slot + place] & tray.nodes) != is_set:
-                    slots[tray.slot + place] ^= tray.nodes
-            families[name, digit] = Family(tuple(slots), wide)
-        return Shares(self.names, families)
+                    wide[tray.load] = tuple(
+                        told & ~(1 << place) | is_set << place
+                        for told, is_set in zip(wide[tray.load], bits_, strict=True)
+                    )
+                    continue
+                for planes, is_set in zip(slots, bits_, strict=True):
+                    if bool(planes[tray.slot + place] & tray.nodes) != is_set:
+                        planes[tray.slot + place] ^= tray.nodes
+            rooms[name] = Room(tuple(tuple(planes) for planes in slots), wide)
+        return Shares(rooms)
 
     def in_slot(self, slot: int, wanted: Wanted) -> Set:
         """The nodes whose device in a slot may have room for what is wanted of capacities."""
-        return self._roomy(lambda family: family.slots[slot], wanted)
+        found, least = -1, dict(wanted)
+        for name, room in self.rooms.items():
+            found &= _roomy([planes[slot] for planes in room.slots], least.get(name))
+        return found
 
     def on_load(self, load: Load, wanted: Wanted) -> Set:
         """The devices of a load that may have room."""
-        return self._roomy(lambda family: family.wide[load], wanted)
-
-    def _roomy(self, plane: Callable[[Family], Set], wanted: Wanted) -> Set:
-        amounts = dict(wanted)
-        found = -1
-        for name in self.names:
-            if name not in amounts:
-                found &= ~plane(self.families[name, SHORT])
-                continue
-            least = number(amounts[name])
-            enough = -1
-            for digit in range(DIGITS):
-                members = plane(self.families[name, digit])
-                enough = members & enough if least >> digit & 1 else members | enough
-            found &= enough
+        found, least = -1, dict(wanted)
+        for name, room in self.rooms.items():
+            found &= _roomy(room.wide[load], least.get(name))
         return found
+
+
+def wanted_of(amounts: Mapping[str, Quantity]) -> Wanted:
+    return tuple((name, number(amount)) for name, amount in amounts.items())
+
+
+def _roomy(told: Sequence[Set], least: int | None) -> Set:
+    """Who has at least that number; without one, who can give a default share."""
+    if least is None:
+        return ~told[SHORT]
+    enough = -1
+    for digit in range(DIGITS):
+        members = told[digit]
+        enough = members & enough if least >> digit & 1 else members | enough
+    return enough
 
 
 def number(amount: Quantity) -> int:
@@ -127,29 +146,33 @@ def number(amount: Quantity) -> int:
     return length << LEADING | leading
 
 
-class _Rooms:
-    """What is left of capacities on one ledger."""
+class _Looking:
+    """Looks at what is left of capacities on one ledger, at each device once."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._known: dict[tuple[Candidate, str], tuple[int, bool]] = {}
+        self._known: dict[tuple[Candidate, str], tuple[bool, ...]] = {}
 
-    def telling(self, name: str, digit: int) -> slotting.Told:
+    def by_digit(self, name: str) -> tuple[slotting.Told, ...]:
+        """For each digit, and SHORT: which devices of a tray have that bit."""
+        return tuple(self._telling(name, digit) for digit in range(DIGITS + 1))
+
+    def _telling(self, name: str, digit: int) -> slotting.Told:
         def told(tray: Tray) -> Set:
             found = bits.NONE
             for place, candidate in enumerate(tray.load.candidates):
-                if self.bit(candidate, name, digit):
+                if self.bits(candidate, name)[digit]:
                     found |= 1 << place
             return found
 
         return told
 
-    def bit(self, candidate: Candidate, name: str, digit: int) -> bool:
+    def bits(self, candidate: Candidate, name: str) -> tuple[bool, ...]:
         key = candidate, name
         if key not in self._known:
-            self._known[key] = self._room(candidate, name)
-        room, is_short = self._known[key]
-        return is_short if digit == SHORT else bool(room >> digit & 1)
+            room, is_short = self._room(candidate, name)
+            self._known[key] = (*(bool(room >> digit & 1) for digit in range(DIGITS)), is_short)
+        return self._known[key]
 
     def _room(self, candidate: Candidate, name: str) -> tuple[int, bool]:
         """The number of what is left, and whether that is less than a default share."""

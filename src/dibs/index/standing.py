@@ -104,12 +104,12 @@ class Standing:
     def open_in(self, slot: int, wanted: Wanted) -> Set:
         """The nodes whose device in a slot is open, and may have what is wanted of capacities."""
         nodes = self.open[slot]
-        return nodes & self.shares.in_slot(slot, wanted) if self.shares.families else nodes
+        return nodes & self.shares.in_slot(slot, wanted) if self.shares.rooms else nodes
 
     def open_on(self, load: Load, wanted: Wanted) -> Set:
         """The devices of a load without slots that are open, and may have what is wanted."""
         places = self.wide[load]
-        return places & self.shares.on_load(load, wanted) if self.shares.families else places
+        return places & self.shares.on_load(load, wanted) if self.shares.rooms else places
 
 
 # --- one device --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from dibs.allocate.selecting import Answers
-from dibs.index import looks
+from dibs.index import looks, shares
 from dibs.index.looks import Compared, Giving, Test, Tolerating, Whatever
 from dibs.index.shares import Wanted
 from dibs.model.objects import DeviceClass, ResourceClaim
@@ -111,7 +111,8 @@ def demand(ask: Ask, features: Features) -> Demand:
     if wanted and features.consumable_capacity:
         tests.append(Giving(wanted, features.fractional_capacity_range))
     # Mode All wants at least one device (KEP-4381); all that match must be had, so one of them.
-    return Demand(tuple(dict.fromkeys(tests)) or ANY, ask.count or 1, ask.is_admin, wanted)
+    least = shares.wanted_of(ask.capacity)
+    return Demand(tuple(dict.fromkeys(tests)) or ANY, ask.count or 1, ask.is_admin, least)
 
 
 def _matches(wish: Wish, features: Features) -> Iterator[Match]:

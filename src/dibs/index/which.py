@@ -168,7 +168,7 @@ class _Count:
         if demand.is_admin:
             return good.slots.items(), good.wide.items()
         standing, wanted = self._standing, demand.capacity
-        if not standing.shares.families:
+        if not standing.shares.rooms:
             # As below, where nothing is shared.
             opened = standing.open
             slots = [(slot, nodes & opened[slot]) for slot, nodes in good.slots.items()]
