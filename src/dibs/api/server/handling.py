@@ -79,7 +79,9 @@ class Handler:
         try:
             return await self._answered(http)
         except Failure as failure:
-            return await self._reply(http, answers.of_failure(failure))
+            # Who has too much open is not helped by one more that stays open.
+            is_last = failure.code == 429
+            return await self._reply(http, answers.of_failure(failure), is_last=is_last)
         except TimeoutError:
             # Nobody takes the answer. What is half written can't be ended well.
             if http.transport:
@@ -183,12 +185,16 @@ class Handler:
         agent = http.headers.get("User-Agent", "")[:200]
         self.plane.gate.note(Record(caller, asked, code, peer, agent, before, after))
 
-    async def _reply(self, http: web.BaseRequest, answer: Answer) -> web.StreamResponse:
+    async def _reply(
+        self, http: web.BaseRequest, answer: Answer, *, is_last: bool = False
+    ) -> web.StreamResponse:
         zipped = await answers.zipped(answer.body, http.headers.get("Accept-Encoding", ""))
         body = answer.body if zipped is None else zipped
         response = web.Response(status=answer.code, body=body, headers=answers.headers(answer))
         if zipped is not None:
             response.headers["Content-Encoding"] = "gzip"
+        if is_last:
+            response.force_close()
         async with limits.patience(self.bounds, len(body)):
             await response.prepare(http)
             await response.write_eof()

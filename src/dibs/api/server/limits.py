@@ -17,7 +17,8 @@ from dibs.api import failures
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`body_s` is for a body to come in, `write_s` for 64 KiB of an answer to be taken;
-    `coming_bytes` is what all bodies that are coming in may have come to.
+    `handshakes` are connections that have not shown by TLS who they are; with one more, the oldest
+    goes. `coming_bytes` is what all bodies that are coming in may have come to.
 
     All watches together are written to about `writes_per_s` times a second; what happens between
     is told together, so that many watches of much don't take the server from everybody else.
@@ -34,8 +35,9 @@ class Limits:
     watches: int = 10_000
     watches_of_one: int = 1_000
     connections: int = 12_000
+    handshakes: int = 500
     idle_s: float = 90.0
-    handshake_s: float = 10.0
+    handshake_s: int = 10
     write_s: float = 20.0
     writes_per_s: int = 5_000
 

@@ -14,7 +14,7 @@ import ipaddress
 import logging
 import ssl
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from aiohttp.web_protocol import RequestHandler
 from dibs.api import expiry
 from dibs.api.plane import Plane
 from dibs.api.server.handling import Handler
+from dibs.api.server.handshakes import Beginning, Door
 from dibs.api.server.limits import Limits
 from dibs.api.server.published import Published
 from dibs.values.mistake import Mistake
@@ -59,10 +60,13 @@ class Serving:
 class _Connection(RequestHandler):
     """One more than there may be is closed before it can say anything."""
 
-    __slots__ = ()
+    __slots__ = ("when_made",)
+
+    when_made: Callable[[], None]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self.when_made()
         server = self._manager
         if isinstance(server, _Server) and len(server.connections) > server.most:
             assert isinstance(transport, asyncio.Transport)
@@ -75,9 +79,9 @@ class _Server(web.Server):
         self.most = min(bounds.connections, _sockets())
         self._bounds = bounds
 
-    def __call__(self) -> RequestHandler:
+    def __call__(self, when_made: Callable[[], None] = lambda: None) -> RequestHandler:
         bounds = self._bounds
-        return _Connection(
+        connection = _Connection(
             self,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=bounds.idle_s,
@@ -87,6 +91,8 @@ class _Server(web.Server):
             logger=_SILENT,
             lingering_time=_LINGERING_S,
         )
+        connection.when_made = when_made
+        return connection
 
 
 @asynccontextmanager
@@ -104,15 +110,9 @@ async def listening(
     bounds = bounds or Limits()
     handler = Handler(plane, bounds, Published())
     server = _Server(handler, bounds)
-    handshake_s = bounds.handshake_s if tls else None
     try:
         socket = await asyncio.get_running_loop().create_server(
-            server,
-            host,
-            port,
-            ssl=tls,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=handshake_s,
+            _welcome(server, bounds, tls), host, port, backlog=_BACKLOG
         )
     except OSError as fault:
         raise Mistake(
@@ -130,6 +130,15 @@ async def listening(
         sweeping.cancel()
         socket.close()
         await server.shutdown(_GRACE_S)
+
+
+def _welcome(
+    server: _Server, bounds: Limits, tls: ssl.SSLContext | None
+) -> Callable[[], asyncio.Protocol]:
+    if tls is None:
+        return server
+    door = Door(tls, bounds.handshakes, bounds.handshake_s)
+    return lambda: Beginning(door, server)
 
 
 def _sockets() -> int:
