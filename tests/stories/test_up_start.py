@@ -209,3 +209,21 @@ def test_an_end_by_force_loses_nothing(tmp_path: Path) -> None:
     with upped.plane(tmp_path / "data") as config:
         assert time.monotonic() - begun < 20
         assert upped.said(config, "get", "configmap/first", "-n", "team").code == 0
+
+
+def test_it_listens_everywhere_under_the_name_of_the_box(tmp_path: Path) -> None:
+    process = upped.start(tmp_path / "data", listen="0.0.0.0:0")
+    try:
+        config = upped.ready(process)
+        assert upped.said(config, "get", "namespaces").code == 0
+        url = f"https://{socket.gethostname()}:{port_of(config)}"
+        words = ("ada", "--role", "viewer", "--server", url, "--data", str(tmp_path / "data"))
+        made = upped.run("kubeconfig", *words)
+        assert made.code == 0, made
+        assert url in made.out
+        (tmp_path / "ada").write_text(made.out)
+        assert upped.said(tmp_path / "ada", "get", "namespaces").code == 0
+        assert "--server" in upped.run("kubeconfig", *words[:4], "gpubox").err
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)

@@ -33,8 +33,13 @@ LONGEST_DAYS = 365
 )
 @click.option("-n", "--namespace", default="", help="Where a user works, and the default.")
 @click.option("--days", default=LONGEST_DAYS, show_default=True, help="How long it is good.")
+@click.option("--server", metavar="URL", help="Where they reach it; if not said, as this box does.")
 @click.option("--data", metavar="DIR", help="The data folder of dibs up; ~/.local/share/dibs.")
-def command(name: str, role: Role, namespace: str, days: int, data: str | None) -> int:
+def command(
+    name: str, role: Role, namespace: str, days: int, server: str | None, data: str | None
+) -> int:
+    if server is not None and not server.startswith("https://"):
+        raise Mistake("is no address", path="--server", remedy="as in https://gpubox:6443")
     if not 1 <= days <= LONGEST_DAYS:
         raise Mistake("is not 1 to 365", path="--days", value=days, remedy="choose fewer days")
     user, groups = identity(name, role, namespace)
@@ -48,8 +53,8 @@ def command(name: str, role: Role, namespace: str, days: int, data: str | None) 
     now = datetime.datetime.now(datetime.UTC)
     ours = authority.in_folder(folder, now)
     pair = ours.for_client(user, groups, now, datetime.timedelta(days=days))
-    server = kubeconfig.access(admin).server
-    output.say(hosting.kubeconfig_of(server, ours, pair, user, namespace).decode().rstrip())
+    url = server or kubeconfig.access(admin).server
+    output.say(hosting.kubeconfig_of(url, ours, pair, user, namespace).decode().rstrip())
     return YES
 
 

@@ -9,7 +9,9 @@ the administrator's kubeconfig, the audit log. Decisions: designs/056-up.md.
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -42,19 +44,19 @@ from dibs.values.mistake import Mistake
 
 KUBECONFIG = "kubeconfig"
 ADMIN = "dibs-admin"
+EVERYWHERE = ("0.0.0.0", "::")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`fleet` and then `objects` are applied before it is ready; what an earlier fleet had and this
-    one hasn't is deleted. `hosts` are further names of the server."""
+    one hasn't is deleted."""
 
     data: Path
     host: str = "127.0.0.1"
     port: int = 6443
     fleet: tuple[Tree, ...] = ()
     objects: tuple[Tree, ...] = ()
-    hosts: tuple[str, ...] = ()
     options: Options = DEFAULTS
 
 
@@ -98,8 +100,9 @@ async def hosted(settings: Settings) -> AsyncIterator[Hosted]:
         )
         kubeconfig = settings.data / KUBECONFIG
         pair = ours.for_client(ADMIN, ("dibs:admin",), now)
-        secrets.write(kubeconfig, kubeconfig_of(server.url, ours, pair, ADMIN))
-        yield Hosted(server.url, kubeconfig, plane, loops)
+        url = _from_here(settings.host, server.url)
+        secrets.write(kubeconfig, kubeconfig_of(url, ours, pair, ADMIN))
+        yield Hosted(url, kubeconfig, plane, loops)
 
 
 def is_there(store: Store, account: Account) -> bool:
@@ -154,8 +157,7 @@ def _text(pem: bytes) -> str:
 
 def _tls(settings: Settings, ours: Authority, now: datetime.datetime) -> ssl.SSLContext:
     """A certificate for this start; clients may show theirs, or a token instead."""
-    hosts = ("localhost", "127.0.0.1", "::1", settings.host, *settings.hosts)
-    pair = ours.for_server([host for host in hosts if host not in ("0.0.0.0", "::")], now)
+    pair = ours.for_server(_names(settings.host), now)
     chain = settings.data / "server.pem"
     secrets.write(chain, pair.certificate + pair.key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -164,6 +166,27 @@ def _tls(settings: Settings, ours: Authority, now: datetime.datetime) -> ssl.SSL
     context.load_verify_locations(cadata=ours.pem.decode())
     context.verify_mode = ssl.CERT_OPTIONAL
     return context
+
+
+def _names(host: str) -> list[str]:
+    """By which clients may know the server: where it listens on everything, all of this box."""
+    names = ["localhost", "127.0.0.1", "::1"]
+    if host not in EVERYWHERE:
+        return [*names, host]
+    name = socket.gethostname()
+    with contextlib.suppress(OSError):
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        # Without the interface behind an address of the link.
+        names += [str(address[0]).partition("%")[0] for *_, address in found]
+    return [*names, name, socket.getfqdn()]
+
+
+def _from_here(host: str, url: str) -> str:
+    """The same for who is on this box: nobody can connect to "everything"."""
+    if host not in EVERYWHERE:
+        return url
+    here = "[::1]" if host == "::" else "127.0.0.1"
+    return f"https://{here}:{url.rpartition(':')[2]}"
 
 
 async def _dismiss(plane: Plane, fleet: tuple[Tree, ...]) -> None:
