@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dibs.model import kinds as model_kinds
 from dibs.model.kinds import Kind
@@ -38,7 +39,8 @@ class Subresource:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+# What is asked of it with every request is worked out once, for which it can't have slots.
+@dataclass(frozen=True)
 class Resource:
     """One resource in all its versions, newest first; it is stored in the first.
 
@@ -62,25 +64,25 @@ class Resource:
     def singular(self) -> str:
         return self.kind.lower()
 
-    @property
+    @cached_property
     def stored_version(self) -> str:
         return self.versions[0]
 
-    @property
+    @cached_property
     def has_status(self) -> bool:
         """Whether status is written through its own door, and ignored at the main one."""
         return self.subresource("status") is not None
 
-    @property
+    @cached_property
     def is_kept(self) -> bool:
         return "get" in self.verbs
 
-    @property
+    @cached_property
     def model(self) -> Kind | None:
         """The typed kind of the model, None for those that stay trees."""
         return model_kinds.BY_NAME.get((self.group, self.kind))
 
-    @property
+    @cached_property
     def qualified(self) -> str:
         """`resourceclaims.resource.k8s.io`, as messages have it; `pods` for those of core."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
