@@ -34,6 +34,7 @@ def _with_priority(plane: Plane, call: Call, pod: Tree) -> Tree:
     spec = pod["spec"]
     name = spec.get("priorityClassName") or _default_class(plane)
     if not name:
+        _agrees(call, pod, 0)
         return {**pod, "spec": {"preemptionPolicy": "PreemptLowerPriority", **spec, "priority": 0}}
     if name in pods.SYSTEM_PRIORITIES:
         value, policy = pods.SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
@@ -45,8 +46,20 @@ def _with_priority(plane: Plane, call: Call, pod: Tree) -> Tree:
         found = plane.reader.tree(entry)
         value = found.get("value", 0)
         policy = found.get("preemptionPolicy") or "PreemptLowerPriority"
+    _agrees(call, pod, value)
     filled = {**spec, "priorityClassName": name, "priority": value, "preemptionPolicy": policy}
     return {**pod, "spec": filled}
+
+
+def _agrees(call: Call, pod: Tree, priority: int) -> None:
+    """A number that isn't that of the class would be passed over in silence. Raises Failure."""
+    said = pod["spec"].get("priority")
+    if said not in (None, priority):
+        why = (
+            f"the integer value of priority ({said}) must not be provided in pod spec; "
+            f"priority admission controller computed {priority} from the given PriorityClass name"
+        )
+        raise failures.forbidden(call.resource, pod["metadata"].get("name", ""), why)
 
 
 def _default_class(plane: Plane) -> str:

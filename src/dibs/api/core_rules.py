@@ -13,6 +13,7 @@ from typing import Any
 from dibs.api.calls import Tree
 from dibs.api.kinds import Resource
 from dibs.model.rules import FieldFault
+from dibs.model.rules.amounts import NO_LIMIT, NOT_WHOLE
 from dibs.model.rules.faults import duplicate, forbidden, invalid, required, too_long
 from dibs.values import names
 from dibs.values.quantity import Quantity
@@ -21,6 +22,9 @@ _IMMUTABLE = "field is immutable"
 _DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
 _MOST_DATA = 1024 * 1024
 _HIGHEST_PRIORITY = 1_000_000_000
+_NOTHING = Quantity.of(0)
+# The resource that stands for a device class without a name of its own (KEP-5004).
+_OF_A_CLASS = "deviceclass.resource.kubernetes.io/"
 
 
 def faults(resource: Resource, tree: Tree, old: Tree | None) -> Iterable[FieldFault]:
@@ -51,6 +55,14 @@ def _pod(tree: Tree, old: Tree | None) -> Iterator[FieldFault]:
     for group in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(group) or ()):
             yield from _container(container, f"spec.{group}[{index}]", seen)
+    yield from _amounts(spec.get("resources") or {}, "spec.resources")
+    yield from _negative(spec.get("overhead") or {}, "spec.overhead")
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    needed = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if needed is not None and not needed.get("nodeSelectorTerms"):
+        path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+        text = "must have at least one node selector term"
+        yield required(f"{path}.nodeSelectorTerms", text)
     if spec.get("nodeName"):
         yield from _texts(names.faults_of_dns_subdomain, spec["nodeName"], "spec.nodeName")
 
@@ -67,6 +79,53 @@ def _container(container: Tree, path: str, seen: set[str]) -> Iterator[FieldFaul
     elif container["image"] != container["image"].strip():
         text = "must not have leading or trailing whitespace"
         yield invalid(f"{path}.image", container["image"], text)
+    if resources := container.get("resources"):
+        yield from _amounts(resources, f"{path}.resources")
+
+
+def _amounts(resources: Tree, path: str) -> Iterator[FieldFault]:
+    """What is asked for of each resource, and its limit. Extended resources are `model.rules`'."""
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    for group, amounts in (("limits", limits), ("requests", requests)):
+        yield from _negative(amounts, f"{path}.{group}")
+        for name in amounts:
+            if not names.is_extended_resource(name) and not _is_standard(name):
+                text = "must be a standard resource for containers"
+                yield invalid(f"{path}.{group}[{name}]", name, text)
+    for name, amount in requests.items():
+        if names.is_extended_resource(name):
+            continue
+        limit = limits.get(name)
+        if _comes_whole(name) and limit is None:
+            yield required(f"{path}.limits", NO_LIMIT)
+        elif limit is None:
+            continue
+        elif _comes_whole(name) and Quantity.parse(str(amount)) != Quantity.parse(str(limit)):
+            text = f"must be equal to {name} limit of {limit}"
+            yield invalid(f"{path}.requests", amount, text)
+        elif Quantity.parse(str(amount)) > Quantity.parse(str(limit)):
+            text = f"must be less than or equal to {name} limit of {limit}"
+            yield invalid(f"{path}.requests", amount, text)
+
+
+def _negative(amounts: Tree, path: str) -> Iterator[FieldFault]:
+    for name, amount in amounts.items():
+        if names.is_extended_resource(name):
+            continue
+        found = Quantity.parse(str(amount))
+        if found < _NOTHING:
+            yield invalid(f"{path}[{name}]", amount, "must be greater than or equal to 0")
+        elif name.startswith(_OF_A_CLASS) and not found.is_whole():
+            yield invalid(f"{path}[{name}]", amount, NOT_WHOLE)
+
+
+def _is_standard(name: str) -> bool:
+    return names.is_node_allocatable(name) or name.startswith(_OF_A_CLASS)
+
+
+def _comes_whole(name: str) -> bool:
+    """Whether it can't be overcommitted: what is asked for is what is had."""
+    return name.startswith(("hugepages-", _OF_A_CLASS))
 
 
 def _frozen(spec: Tree, old: Tree) -> Tree:
