@@ -35,6 +35,7 @@ from dibs.model.workloads import PodGroup, Workload
 from dibs.schedule import extended, groups, pods
 from dibs.schedule.plan import Broken, Decision, Placed, Settled, Subject, Waits
 from dibs.schedule.snapshot import Key, key_of
+from dibs.schedule.state import is_alike
 from dibs.values.mistake import Mistake
 from dibs.view import brief, words
 
@@ -94,7 +95,8 @@ class Scheduling:
                 self._claim_changed(before, after, claim)
             case Node() | ResourceSlice() | DeviceClass() | DeviceTaintRule() | PodGroup():
                 # What is gone helps nobody, but for taints.
-                if after is not None or isinstance(before, DeviceTaintRule):
+                is_helpful = after is not None or isinstance(before, DeviceTaintRule)
+                if is_helpful and not is_same_to_pods(before, after):
                     self._wake_all()
             case Namespace() | ResourceClaimTemplate() | Workload() | ResourcePoolStatusRequest():
                 return
@@ -377,6 +379,16 @@ def is_news(before: Pod, pod: Pod) -> bool:
         or before.status.resource_claim_statuses != pod.status.resource_claim_statuses
         or before.status.phase != pod.status.phase
     )
+
+
+def is_same_to_pods(before: Known | None, after: Known | None) -> bool:
+    """Whether a change is none for who waits: nodes report themselves every few minutes, rules
+    and groups have a status. Each time everybody who waits would be decided on."""
+    if before is None or after is None:
+        return False
+    if isinstance(before, Node) and isinstance(after, Node):
+        return is_alike(before, after)
+    return getattr(before, "spec", None) == getattr(after, "spec", None)
 
 
 def is_made(decision: Decision, pod: Pod) -> bool:
