@@ -44,7 +44,7 @@ def command(
     if node:
         check_node(node, snapshot)
     state = State.of(snapshot, Options(order=order, node=node))
-    plan = decide(state)
+    plan = decide(state, is_strict=bool(paths))
     form = form or ("table" if output.is_terminal() else "json")
     if form == "table":
         show_table(plan)
@@ -72,12 +72,12 @@ def print_objects(decided: Sequence[Known], form: str) -> None:
             output.say_json(whole)
 
 
-def decide(state: State) -> Plan:
+def decide(state: State, *, is_strict: bool) -> Plan:
     """`pods.plan`, with a line on the terminal when it takes long."""
     progress = source.Progress("deciding on")
     decisions: list[Decision] = []
     writes: list[Write] = []
-    for decision, written in pods.steps(state.snapshot, state.options, state):
+    for decision, written in pods.steps(state.snapshot, state.options, state, is_strict=is_strict):
         decisions.append(decision)
         writes += written
         progress.at(str(decision.subject))

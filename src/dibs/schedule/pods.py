@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from dibs.allocate.outcome import Failed
 from dibs.model.core import Node, Pod
 from dibs.model.objects import ResourceClaim
 from dibs.schedule import claims as pod_claims
 from dibs.schedule import extended, fit, footprint, groups, nodes, writes
 from dibs.schedule.plan import (
+    Broken,
     ClaimUse,
     Decision,
     Objection,
@@ -27,6 +29,7 @@ from dibs.schedule.plan import (
 )
 from dibs.schedule.snapshot import Key, Snapshot, age_of, key_of
 from dibs.schedule.state import DEFAULTS, Options, State
+from dibs.values.mistake import Mistake
 
 DONE = footprint.ENDED
 
@@ -42,15 +45,20 @@ def plan(snapshot: Snapshot, options: Options = DEFAULTS) -> Plan:
 
 
 def steps(
-    snapshot: Snapshot, options: Options = DEFAULTS, state: State | None = None
+    snapshot: Snapshot,
+    options: Options = DEFAULTS,
+    state: State | None = None,
+    *,
+    is_strict: bool = True,
 ) -> Iterator[tuple[Decision, tuple[Write, ...]]]:
     """The same, one decision at a time, for whoever wants to tell how far it is.
 
-    `state` is that of the snapshot with those options, for who wants its `stats` afterwards.
+    `state` is that of the snapshot with those options, for who wants its `stats` afterwards. Unless
+    `is_strict` a faulty Pod is Broken, as in a cluster, where one of them must not stop all others.
     """
     state = state if state is not None else State.of(snapshot, options)
     for subject in queue(snapshot):
-        decision = decide(state, subject)
+        decision = decide(state, subject) if is_strict else judge(state, subject)
         yield decision, tuple(writes.of(decision, state))
         state = writes.after(state, decision)
 
@@ -66,7 +74,7 @@ def until(snapshot: Snapshot, subject: Subject, options: Options = DEFAULTS) -> 
         if earlier == subject and subject.kind == "Pod":
             break
         if earlier.kind == "Pod" and is_open(snapshot.pods[earlier.key]):
-            state = writes.after(state, decide(state, earlier))
+            state = writes.after(state, judge(state, earlier))
     return state
 
 
@@ -138,6 +146,14 @@ def decide(state: State, subject: Subject) -> Decision:
     if resolved.objections:
         return Waits(subject, resolved.uses, resolved.objections)
     return fit.place(state, subject, pod, resolved.uses)
+
+
+def judge(state: State, subject: Subject) -> Decision:
+    """The same, of what others may have written: a Mistake in it is told as what is broken."""
+    try:
+        return decide(state, subject)
+    except Mistake as mistake:
+        return Broken(subject, "", Failed("", str(mistake)))
 
 
 def scheduling_gates(pod: Pod) -> list[str]:

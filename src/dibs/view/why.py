@@ -71,7 +71,7 @@ def waits_in_line(snapshot: Snapshot, asked: Subject, options: Options) -> bool:
     line = pods.queue(snapshot)
     if all(each == asked or each.kind == "Pod" for each in line):
         return False
-    turns = (decision for decision, _ in pods.steps(snapshot, options))
+    turns = (decision for decision, _ in pods.steps(snapshot, options, is_strict=False))
     return isinstance(next((d for d in turns if d.subject == asked), None), Waits)
 
 
