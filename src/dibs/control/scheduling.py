@@ -288,6 +288,9 @@ class Scheduling:
         key, decision, fault = landing.key, landing.decision, landing.fault
         pod = self.world.snapshot.pods.get(key)
         self._wakeup.set()
+        if fault is not None:
+            # What it was to have is free only now, whenever that was heard of.
+            self._wake_all()
         if pod is None or not is_ours(pod):
             self._forget(key)
             if fault is None and pod is not None:
