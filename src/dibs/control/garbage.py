@@ -37,13 +37,16 @@ class Garbage:
         if new is not None:
             if new.get("ownerReferences") or _waits(new):
                 yield entry.key
+            # An owner may have waited for what blocks it no more.
+            yield from self._there(_blocked(old) - _blocked(new))
             return
         assert old is not None
         yield from sorted(self._owned.get(old["uid"], ()))
         # An owner may have waited for just this one.
-        for uid in sorted(_owners(old)):
-            if uid in self._living:
-                yield self._living[uid]
+        yield from self._there(_owners(old))
+
+    def _there(self, uids: set[str]) -> Iterable[Key]:
+        return [self._living[uid] for uid in sorted(uids) if uid in self._living]
 
     def _learn(self, key: Key, old: Tree | None, new: Tree | None) -> None:
         if old is not None and (new is None or new["uid"] != old["uid"]):
@@ -81,7 +84,12 @@ class Garbage:
         for dependent, owned in dependents:
             if not owned.get("deletionTimestamp"):
                 await self.hands.delete(dependent, owned["uid"], "Foreground")
-        if not any(_blocks(owned, metadata["uid"]) for _, owned in dependents):
+        if self._is_in_circle(metadata, dependents):
+            # Each would wait for the other: this one blocks nobody any more.
+            told = [{**each, "blockOwnerDeletion": False} for each in metadata["ownerReferences"]]
+            await self.hands.change(key, metadata, {"ownerReferences": told})
+            return
+        if not any(metadata["uid"] in _blocked(owned) for _, owned in dependents):
             await self._finish(key, metadata, deletes.FOREGROUND)
 
     async def _follow(self, key: Key, metadata: Tree) -> None:
@@ -95,6 +103,14 @@ class Garbage:
             await self.hands.delete(key, metadata["uid"], "Foreground")
         elif gone:
             await self._let_go(key, metadata, gone)
+
+    def _is_in_circle(self, metadata: Tree, dependents: Iterable[tuple[Key, Tree]]) -> bool:
+        """Whether it may wait for a dependent that waits for it: both sides of it are on their way
+        out. It need not be a circle; then it is let go a little early, as upstream does."""
+        blocks = {uid for uid in _blocked(metadata) if uid in self._living}
+        return any(self._is_leaving(uid) for uid in blocks) and any(
+            _waits(owned) and deletes.FOREGROUND in owned["finalizers"] for _, owned in dependents
+        )
 
     def _is_leaving(self, uid: str) -> bool:
         entry = self.plane.store.get(self._living[uid])
@@ -127,11 +143,10 @@ def _waits(metadata: Tree) -> bool:
     return bool(metadata.get("deletionTimestamp")) and concerns
 
 
-def _blocks(metadata: Tree, owner: str) -> bool:
-    return any(
-        each["uid"] == owner and each.get("blockOwnerDeletion")
-        for each in metadata.get("ownerReferences") or ()
-    )
+def _blocked(metadata: Tree | None) -> set[str]:
+    """The owners that must not go before it."""
+    references = (metadata or {}).get("ownerReferences") or ()
+    return {each["uid"] for each in references if each.get("blockOwnerDeletion")}
 
 
 # events.k8s.io shows what is kept as core's.
