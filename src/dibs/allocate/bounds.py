@@ -81,6 +81,8 @@ class Survey:
     rooms: Sequence[Room]
     natives: Sequence[Least]
     rest: Rest
+    # For each number of asks chosen, how many devices the rest of the open claim takes at least.
+    sizes: Sequence[int]
     has_admin: bool
     effort: Effort = field(default_factory=Effort)
     _unpaid: dict[tuple[CounterSetId, Purse], Places] = field(default_factory=dict)
@@ -105,6 +107,7 @@ class Survey:
             rooms=rooms.of(problem, good, shareable),
             natives=natives.least(problem, good),
             rest=Rest(problem, likeness.sorts, likeness.repeats),
+            sizes=_sizes(problem),
             has_admin=any(ask.is_admin for ask in problem.asks),
         )
 
@@ -195,10 +198,11 @@ class Survey:
         self._spend(choices)
         if self._is_overdrawn(choices, draft):
             return True
+        used = [(room, room.used(draft)) for room in self.rooms]
         if not self.rules:
-            return not self._has_room(choices, draft)
+            return not self._has_room(choices, used)
         return not agreement.is_possible(
-            self.rules, choices, draft, self.problem, lambda each: self._has_room(each, draft)
+            self.rules, choices, draft, self.problem, lambda each: self._has_room(each, used)
         )
 
     def _spend(self, choices: Sequence[Choice]) -> None:
@@ -235,12 +239,7 @@ class Survey:
 
     def _is_oversized(self, draft: Draft) -> bool:
         """Whether even the smallest alternatives are too many for the claim that is open."""
-        size = draft.in_claim
-        for slot in self.problem.slots[len(draft.chosen) :]:
-            if slot.opens_claim:
-                break
-            size += min([self.problem.needs[ask] for ask in slot.request.alternatives])
-        return size > MAX_DEVICES
+        return draft.in_claim + self.sizes[len(draft.chosen)] > MAX_DEVICES
 
     def _is_overdrawn(self, choices: Sequence[Choice], draft: Draft) -> bool:
         if self.totals and totals.are_overdrawn(self.totals, draft, choices, self.problem.scene):
@@ -256,8 +255,11 @@ class Survey:
         ]
         return any(each.is_overdrawn(draft, wanted) for each in self.natives)
 
-    def _has_room(self, choices: Sequence[Choice], draft: Draft) -> bool:
-        """Whether there are devices enough for all together, and capacity of shared ones."""
+    def _has_room(
+        self, choices: Sequence[Choice], used: Iterable[tuple[Room, Mapping[int, int]]]
+    ) -> bool:
+        """Whether there are devices enough for all together, and capacity of shared ones beside
+        what is used of each."""
         self.effort.spent += len(choices) * len(choices) // WANTS_A_STEP
         # A device that is shared, or looked at with admin access, serves more than one ask.
         sole = [
@@ -269,7 +271,7 @@ class Survey:
         return (
             matching.fits(sole)
             and not self._is_crowded(sole)
-            and all(room.has_for(choices, draft) for room in self.rooms)
+            and all(room.has_for(choices, taken) for room, taken in used)
         )
 
     def _may_look(self, choice: Choice) -> bool:
@@ -288,6 +290,14 @@ class Survey:
         return sum(by_places.values()) > modes.most(union, self.modes) or any(
             least > modes.most(at, self.modes) for at, least in by_places.items()
         )
+
+
+def _sizes(problem: Problem) -> Sequence[int]:
+    sizes = [0]
+    for slot in reversed(problem.slots):
+        least = min(problem.needs[ask] for ask in slot.request.alternatives)
+        sizes.append(0 if slot.opens_claim else sizes[-1] + least)
+    return sizes[::-1]
 
 
 def good_places(problem: Problem) -> Mapping[Ask, Places]:

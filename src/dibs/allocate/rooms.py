@@ -39,8 +39,8 @@ class Room:
         default_factory=dict
     )
 
-    def has_for(self, choices: Sequence[Choice], draft: Draft) -> bool:
-        """Whether there is room for all that is still wanted of this capacity."""
+    def has_for(self, choices: Sequence[Choice], used: Mapping[int, int]) -> bool:
+        """Whether there is room for all that is wanted of this capacity, beside what is used."""
         wants: list[tuple[int, Places, int]] = []
         sizes = set()
         needed, union = 0, 0
@@ -58,7 +58,6 @@ class Room:
                 union |= at
         if not sizes:
             return True
-        used = self._used(draft)
         if needed:
             left = sum([self.left[place] for place in places.each(union)])
             left -= sum([amount for place, amount in used.items() if union >> place & 1])
@@ -71,7 +70,7 @@ class Room:
             for size in sizes
         )
 
-    def _used(self, draft: Draft) -> Mapping[int, int]:
+    def used(self, draft: Draft) -> Mapping[int, int]:
         """What the draft has taken of it, by place."""
         used = {}
         for pick in draft.picks:

@@ -8,7 +8,7 @@ Source: KEP-4381 (all-or-nothing, first fit), KEP-4816 (alternatives in order of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -18,10 +18,12 @@ from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem, Slot
 from dibs.request.asks import MAX_DEVICES, Ask
 
-# So many steps before a search looks for a part of the question that is impossible by itself, and
-# for how many parts it looks.
+# After so many steps a search turns to parts of the question that may be impossible by themselves,
+# spends as many on each, and goes on; so many parts are looked at.
 PATIENCE = (50, 1_000)
 MOST_PARTS = 64
+# So many steps go to show that nobody gets to what is fatal.
+MOST_BEFORE = 1_000
 # A dead end takes some 2 KiB.
 MOST_DEAD_ENDS = 20_000
 
@@ -35,6 +37,9 @@ class Found:
     is_cut: bool = False
 
 
+IMPOSSIBLE = Found(None, 0)
+
+
 def first_full(problem: Problem, budget: int) -> Found:
     """Search in at most `budget` steps. Raises Mistake for what is fatal."""
     # Most claims fit at the first try. That descent evaluates no selector that it needn't; only
@@ -45,24 +50,27 @@ def first_full(problem: Problem, budget: int) -> Found:
     if bounds.might_be_fatal(problem):
         # Nothing may be skipped; but what can't be reached needn't be looked for.
         before = problem.slots[: bounds.first_fatal(problem)]
-        if before and is_impossible(problem.only(before), PATIENCE[-1]):
+        if before and is_impossible(problem.only(before), MOST_BEFORE):
             return Found(None, descent.steps)
         return explore(problem, None, budget)
-    good = bounds.good_places(problem)
-    if bounds.is_short(problem, good):
-        return Found(None, descent.steps)
-    survey = Survey.of(problem, good)
-    if survey.is_hopeless(Draft()):
+    exploration = begun(problem)
+    if exploration is None:
         return Found(None, descent.steps)
     # Perhaps a part of the question can't be answered even with nothing taken by the rest. Then the
     # search would find that out anew for every way to have the rest.
-    exploration = Exploration(problem, survey)
+    parts: Iterable[Exploration | None] | None = None
     for patience in PATIENCE:
         found = exploration.go_on(min(budget, patience))
         if not found.is_cut or budget <= patience:
             return found
-        if any(is_impossible(part, patience) for part in _parts(problem)):
-            return Found(None, found.steps)
+        undecided = []
+        for part in map(begun, _parts(problem)) if parts is None else parts:
+            shown = part.go_on(patience) if part is not None else IMPOSSIBLE
+            if shown.draft is None and not shown.is_cut:
+                return Found(None, found.steps)
+            if shown.is_cut:
+                undecided.append(part)
+        parts = undecided
     return exploration.go_on(budget)
 
 
@@ -76,13 +84,17 @@ def tried(problem: Problem, budget: int) -> Found:
     """What at most `budget` steps show; cut off at once where something may be fatal."""
     if bounds.might_be_fatal(problem):
         return Found(None, 0, is_cut=True)
+    exploration = begun(problem)
+    return IMPOSSIBLE if exploration is None else exploration.go_on(budget)
+
+
+def begun(problem: Problem) -> Exploration | None:
+    """The search for an answer; None where counting shows that there is none."""
     good = bounds.good_places(problem)
     if bounds.is_short(problem, good):
-        return Found(None, 0)
+        return None
     survey = Survey.of(problem, good)
-    if survey.is_hopeless(Draft()):
-        return Found(None, 0)
-    return explore(problem, survey, budget)
+    return None if survey.is_hopeless(Draft()) else Exploration(problem, survey)
 
 
 def _parts(problem: Problem) -> Iterator[Problem]:

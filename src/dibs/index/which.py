@@ -121,16 +121,22 @@ class _Count:
             for value in seen if isinstance(seen, frozenset) else ():
                 by_value.setdefault(value, []).append(group)
         demands = Counter(match.demands)
+        shareable = self._learned.shareable(self._layout)
+        is_shared = bool(shareable.slots or shareable.wide)
+        least = max(demand.least * times for demand, times in demands.items())
         met = bits.NONE
-        for alike in by_value.values():
+        # Of values that the same devices have, one stands for all (lists have many, KEP-5491).
+        for alike in {tuple(map(id, groups)): groups for groups in by_value.values()}.values():
+            if not is_shared and _most(alike) < least:
+                continue
             nodes = found
             for demand, times in demands.items():
                 nodes &= self._having((demand,), demand.least, alike)
                 if times > 1 and nodes:
                     nodes &= self._having((demand,), demand.least * times, alike)
             if len(demands) > 1 and nodes:
-                least = sum(demand.least for demand in match.demands)
-                nodes &= self._having(tuple(demands), least, alike)
+                together = sum(demand.least for demand in match.demands)
+                nodes &= self._having(tuple(demands), together, alike)
             met |= nodes
         return met
 
@@ -192,6 +198,14 @@ class _Count:
         for nodes, amount in shared.items():
             total = bits.plus(total, bits.constant(min(amount, least), nodes))
         return bits.at_least(total, least, everyone)
+
+
+def _most(groups: Iterable[Group]) -> int:
+    """No node has more devices of these groups than this."""
+    return sum(
+        len(group.slots) + sum(places.bit_count() for places in group.wide.values())
+        for group in groups
+    )
 
 
 def _in_slot(groups: Iterable[Group], slot: int) -> Set:
