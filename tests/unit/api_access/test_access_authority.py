@@ -145,3 +145,11 @@ async def greeted(served: ssl.SSLContext, asking: ssl.SSLContext) -> bytes:
             return found
         finally:
             writer.close()
+
+
+@pytest.mark.parametrize("days", [-10, 365 * authority.YEARS + 10])
+def test_a_clock_outside_of_its_time_is_named(tmp_path: Path, days: int) -> None:
+    authority.in_folder(tmp_path, NOW)
+    with pytest.raises(Mistake, match=r"the clock says .* good from .* to ") as caught:
+        authority.in_folder(tmp_path, NOW + datetime.timedelta(days=days))
+    assert "set the clock" in str(caught.value)

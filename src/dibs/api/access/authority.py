@@ -117,7 +117,24 @@ def in_folder(folder: Path, now: datetime.datetime) -> Authority:
     if not certificate.exists():
         # The first start ended between the two. Of the same key it is the same authority.
         secrets.write(certificate, _new(_read_key(key), now).pem)
-    return _read(certificate, key)
+    found = _read(certificate, key)
+    _check_time(found.certificate, folder, now)
+    return found
+
+
+def _check_time(certificate: x509.Certificate, folder: Path, now: datetime.datetime) -> None:
+    """What it signs now nobody could use: clients would be cut off without a word."""
+    begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if begins <= now < ends:
+        return
+    when = f"{begins:%Y-%m-%dT%H:%M:%SZ} to {ends:%Y-%m-%dT%H:%M:%SZ}"
+    raise Mistake(
+        f"the clock says {now:%Y-%m-%dT%H:%M:%SZ}, and the certificate authority is good from "
+        f"{when}",
+        path=str(folder),
+        remedy="set the clock; if it is right, remove ca.crt, then every kubeconfig must be made "
+        "anew",
+    )
 
 
 def _read_key(path: Path) -> ec.EllipticCurvePrivateKey:
