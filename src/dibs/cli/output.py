@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from dibs.values.mistake import Mistake
 from dibs.values.stats import Stats
 
-# All C0 and C1 controls but newline and tab: a device attribute may hold an escape sequence.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# All C0 and C1 controls but newline and tab, and what turns the direction of text: a device
+# attribute may hold an escape sequence.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def is_terminal() -> bool:
@@ -98,4 +99,9 @@ def complain(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    return CONTROLS.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    return CONTROLS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

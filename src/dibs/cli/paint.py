@@ -54,6 +54,6 @@ def show_table(found: Table) -> None:
         is_last = index == len(found.columns) - 1
         drawn.add_column(column.upper(), overflow="fold", no_wrap=is_roomy and not is_last)
     for row in found.rows:
-        cells = (Text(output.printable(cell or "-")) for cell in row.cells)
+        cells = (Text(output.printable(table.shown(cell))) for cell in row.cells)
         drawn.add_row(*cells, style=STYLES[row.tone] if is_colored else "")
     console.print(drawn)

@@ -18,6 +18,14 @@ def quoted(text: str) -> str:
     return '"' + "".join(map(_shown, text)) + '"'
 
 
+def on_one_line(text: str) -> str:
+    """The same without quotes, for a cell of a table: what would break its line, or turn the
+    direction of what follows, is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(each if each in '"\\' else _shown(each) for each in text)
+
+
 def _shown(char: str) -> str:
     if char in _SHORT:
         return _SHORT[char]

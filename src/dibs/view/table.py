@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dibs.values.quoted import on_one_line
 from dibs.view.tree import Tone
 
 
@@ -54,4 +55,9 @@ def widths(table: Table) -> list[int]:
 
 def grid(table: Table) -> list[tuple[str, ...]]:
     heads = tuple(column.upper() for column in table.columns)
-    return [heads, *(tuple(cell or "-" for cell in row.cells) for row in table.rows)]
+    return [heads, *(tuple(map(shown, row.cells)) for row in table.rows)]
+
+
+def shown(cell: str) -> str:
+    """A cell is one line, whatever somebody put into a name or an attribute."""
+    return on_one_line(cell) or "-"
