@@ -18,6 +18,7 @@ from dibs.client.cluster import Cluster, Conflict, Forbidden, Missing, Ref, Unre
 from dibs.control import carrying, evicting, telling
 from dibs.control.carrying import Hand
 from dibs.control.flying import Flights, Landing
+from dibs.control.informing import Informing
 from dibs.control.mirror import Mirror
 from dibs.control.queueing import Queue, Rank
 from dibs.control.world import World
@@ -43,8 +44,6 @@ LOG = logging.getLogger("dibs.control")
 CLAIMS, PODS = carrying.CLAIMS, carrying.PODS
 # Pods of other schedulers are theirs.
 NAMES = ("", "default-scheduler", "dibs")
-# Reasons cost more than decisions: a Pod that waits on is told anew only after so long.
-TELL_AGAIN_S = 10.0
 
 
 @dataclass(slots=True)
@@ -63,14 +62,11 @@ class Scheduling:
     _named: dict[Key, frozenset[str]] = field(default_factory=dict)
     _users: dict[Key, dict[Key, None]] = field(default_factory=dict)
     _wakeup: asyncio.Event = field(default_factory=asyncio.Event)
-    # When each Pod in the queue was last told why it waits, and since when its claims are made.
-    _told_at: dict[Key, float] = field(default_factory=dict)
-    _patient: dict[Key, float] = field(default_factory=dict)
-    # Pods that wait and may have been told another reason than the last, and when they will be.
-    _untold: dict[Key, float] = field(default_factory=dict)
+    _informing: Informing = field(init=False)
 
     def __post_init__(self) -> None:
         self._flights = Flights(self.world, self.hand, self._landed)
+        self._informing = Informing(self.cluster, self.mirror, self.now, self.clock)
         self.world.when_unmakable(self._call)
 
     @property
@@ -81,7 +77,7 @@ class Scheduling:
     def remembered(self) -> list[str]:
         """What is under way, and what is kept of Pods that are not in the queue."""
         under_way = [f"{ref} is in flight" for ref in self.world.in_flight()]
-        known = (*self._told_at, *self._patient, *self._untold)
+        known = sorted(self._informing.known())
         return under_way + [f"when {key} was told" for key in known if key not in self.queue]
 
     # --- what happens ----------------------------------------------------------------------------
@@ -165,9 +161,7 @@ class Scheduling:
 
     def _forget(self, key: Key) -> None:
         self.queue.drop(key)
-        self._told_at.pop(key, None)
-        self._patient.pop(key, None)
-        self._untold.pop(key, None)
+        self._informing.forget(key)
 
     # --- deciding --------------------------------------------------------------------------------
 
@@ -175,7 +169,8 @@ class Scheduling:
         """Schedule until cancelled; what is under way then is left to the next start."""
         try:
             while True:
-                self._remind()
+                for late in self._informing.take_due():
+                    self.queue.wake(late, self.clock())
                 await self._flights.turn()
                 key = self.queue.take(self.clock())
                 if key is None:
@@ -193,7 +188,7 @@ class Scheduling:
 
     async def _rest(self) -> None:
         self._wakeup.clear()
-        dues = [self.queue.next_due(), next(iter(self._untold.values()), None)]
+        dues = [self.queue.next_due(), self._informing.next_due]
         due = min((each for each in dues if each is not None), default=None)
         wait_s = None if due is None else max(due - self.clock(), 0.0)
         try:
@@ -320,51 +315,19 @@ class Scheduling:
         is_patient: bool = False,
     ) -> None:
         """It waits, and is told why; `is_patient` if that may well be over in a moment."""
-        key, now = key_of(pod.metadata), self.clock()
-        if not is_patient:
-            self._patient.pop(key, None)
-        elif (due := self._patient.setdefault(key, now) + TELL_AGAIN_S) > now:
-            self._untold[key] = due
-            self.queue.fail(key, now)
-            return
-        if await self._tell(pod, reason, text):
+        key = key_of(pod.metadata)
+        is_early = self._informing.is_early(key, is_patient=is_patient)
+        if is_early or await self._tell(pod, reason, text):
             self.queue.fail(key, self.clock())
         else:
             self.queue.rest(key, self.clock())
 
     async def _tell(self, pod: Pod, reason: telling.Reason, text: Callable[[], str]) -> bool:
-        """Write into the Pod's status why it waits, and an event, if that is news; soon, if it
-        was told only just now. False if it couldn't be written."""
-        key, now = key_of(pod.metadata), self.clock()
-        due = self._told_at.get(key, -TELL_AGAIN_S) + TELL_AGAIN_S
-        if due > now:
-            self._untold[key] = due
-            return True
-        self._untold.pop(key, None)
-        said = text()
-        patch = telling.unscheduled(pod, self.now(), reason, said)
-        if patch is not None:
-            try:
-                self.mirror.wrote(await self.cluster.patch(Ref.to(pod), patch, "status"))
-            except (Conflict, Missing, Unreachable, Forbidden) as fault:
-                LOG.debug("%s: %s", key, fault)
-                return False
-            event = telling.event(pod, self.now(), "FailedScheduling", said, "Warning")
-            await self.cluster.report(event)
-        if key in self.queue:
-            self._told_at[key] = now
-        return True
-
-    def _remind(self) -> None:
-        """Have another look at those who waited to be told, within twice the time at the latest:
-        they are in the order in which they were passed over."""
-        now = self.clock()
-        while self._untold:
-            key, due = next(iter(self._untold.items()))
-            if due > now:
-                return
-            del self._untold[key]
-            self.queue.wake(key, now)
+        is_told = await self._informing.tell(pod, reason, text)
+        if key_of(pod.metadata) not in self.queue:
+            # It has gone meanwhile.
+            self._informing.forget(key_of(pod.metadata))
+        return is_told
 
 
 def is_ours(pod: Pod) -> bool:
