@@ -95,7 +95,8 @@ class Garbage:
     async def _follow(self, key: Key, metadata: Tree) -> None:
         """What becomes of a dependent, by how its owners are."""
         owners = _owners(metadata)
-        gone = {uid for uid in owners if uid not in self._living}
+        # Of a kind that isn't served here nobody knows whether it is there: elsewhere it is.
+        gone = {uid for uid in _served_owners(metadata) if uid not in self._living}
         leaving = {uid for uid in owners - gone if self._is_leaving(uid)}
         if owners and owners == gone:
             await self.hands.delete(key, metadata["uid"], "Background")
@@ -134,6 +135,14 @@ class Garbage:
 
 def _owners(metadata: Tree | None) -> set[str]:
     return {each["uid"] for each in (metadata or {}).get("ownerReferences") or ()}
+
+
+def _served_owners(metadata: Tree) -> set[str]:
+    return {
+        each["uid"]
+        for each in metadata.get("ownerReferences") or ()
+        if kinds.of_kind(each["apiVersion"].rpartition("/")[0], each["kind"]) is not None
+    }
 
 
 def _waits(metadata: Tree) -> bool:

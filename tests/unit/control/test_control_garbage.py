@@ -76,6 +76,23 @@ def test_who_owns_itself_goes() -> None:
     story(told)
 
 
+def test_what_owners_of_other_kinds_own_stays() -> None:
+    async def told(plane: Driven) -> None:
+        for name, kind, version in (
+            ("replicas", "ReplicaSet", "apps/v1"),
+            ("custom", "Thing", "example.com/v1"),
+            ("served", "ConfigMap", "v1"),
+        ):
+            await add(plane, name)
+            reference = {"apiVersion": version, "kind": kind, "name": "own", "uid": "elsewhere"}
+            await plane.patch("configmaps", name, {"metadata": {"ownerReferences": [reference]}})
+        await plane.settled()
+        # Only of the kind that is served it is known that the owner is gone.
+        assert left(plane) == ["custom", "replicas"]
+
+    story(told)
+
+
 def test_an_owner_goes_when_nothing_blocks_it_any_more() -> None:
     async def told(plane: Driven) -> None:
         owner = {"owner": await add(plane, "owner")}
