@@ -140,7 +140,7 @@ class Written:
     """What a write came to: the object in the version of the call, warnings for the client.
 
     `before` and `after` are the stored trees, for the audit log; no `after` is gone, and the same
-    in both is that nothing had to be written.
+    in both is that nothing had to be written. What `is_dry` only would have been written.
     """
 
     tree: Tree
@@ -148,3 +148,4 @@ class Written:
     warnings: tuple[str, ...] = ()
     before: Tree | None = None
     after: Tree | None = None
+    is_dry: bool = False

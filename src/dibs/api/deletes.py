@@ -42,11 +42,11 @@ async def _delete(plane: Plane, call: Call, entry: Entry, options: DeleteOptions
     new = _marked(plane, call, old, options)
     if writes.is_gone(call, new):
         if options.dry_run:
-            return _written(call, old, None, old)
+            return replace(_written(call, old, None, old), is_dry=True)
         event = await writes.remove(plane, call, entry, old)
         return _written(call, old, None, plane.reader.written(event, old))
     if options.dry_run or new == old:
-        return _written(call, old, new, new)
+        return replace(_written(call, old, new, new), is_dry=options.dry_run)
     [event] = await plane.commit(Put(entry.key, storage.to_bytes(new), entry.mod_revision))
     written = plane.reader.written(event, new)
     return _written(call, old, written, written)

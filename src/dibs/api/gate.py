@@ -36,6 +36,7 @@ class Record:
     before: Tree | None = None
     after: Tree | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_dry: bool = False
 
 
 @dataclass(frozen=True, slots=True)

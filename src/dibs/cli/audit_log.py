@@ -84,7 +84,7 @@ def table(entries: Iterable[Entry]) -> Table:
         where = f"{each.namespace}/" if each.namespace else ""
         resource = each.resource.partition(".")[0]
         about = each.path or f"{resource} {where}{each.name}".rstrip()
-        verb = f"{each.verb} {each.subresource}".rstrip()
+        verb = f"{each.verb} {each.subresource}".rstrip() + (" (dry run)" if each.dry_run else "")
         cells = (
             each.time,
             f"{each.user} as {each.acting_as}" if each.acting_as else each.user,

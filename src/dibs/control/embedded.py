@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from dibs.api import deletes, failures, kinds, local, patching
 from dibs.api.calls import Call, DeleteOptions, Tree, WriteOptions
+from dibs.api.gate import Record
 from dibs.api.kinds import Resource
 from dibs.api.patching import Patch
 from dibs.api.plane import Plane
@@ -38,11 +39,15 @@ class Hands:
     async def delete(self, key: Key, uid: str, propagation: str | None = None) -> None:
         """Delete the object with this uid; gone already is as good."""
         call = _call("delete", key)
+        options = DeleteOptions(uid=uid, propagation=propagation)
         try:
-            await deletes.delete(self.plane, call, DeleteOptions(uid=uid, propagation=propagation))
+            done = await deletes.delete(self.plane, call, options)
         except failures.Failure as failure:
             if failure.code != 404:
                 raise local.raised(failure) from None
+            return
+        record = Record(call.caller, call.asked, 200, before=done.before, after=done.after)
+        self.plane.gate.note(record)
 
     async def change(self, key: Key, metadata: Tree, changed: Mapping[str, Any]) -> None:
         """Write some fields of the metadata, if the object is still as it was read."""

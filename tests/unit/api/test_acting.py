@@ -150,6 +150,14 @@ def test_the_log_knows_both(server: Running, gate: Roles) -> None:
     assert (line.user, line.verb, line.resource, line.code) == ("ada", "impersonate", "users", 403)
 
 
+def test_dry_runs_are_told_as_such(server: Running, gate: Roles) -> None:
+    body = {"metadata": {"name": "dry"}}
+    assert ask(server, "root", f"{MAPS}?dryRun=All", body)[0] == 201
+    assert gate.records[-1].is_dry
+    assert ask(server, "root", MAPS, {"metadata": {"name": "wet"}})[0] == 201
+    assert not gate.records[-1].is_dry
+
+
 def test_a_node_lists_what_is_its_own(server: Running) -> None:
     def code(user: str, path: str) -> int:
         named = {"Impersonate_User": f"system:node:{user}", "Impersonate_Group": "system:nodes"}

@@ -48,6 +48,12 @@ def test_who_got_which_device_is_told() -> None:
     assert line.released == ("d/node-a/gpu-0",)
 
 
+def test_a_dry_run_gave_nothing_to_anybody() -> None:
+    line = audit.entry(record(before=claim(), after=claim("d/p/gpu-0"), is_dry=True), NOW)
+    assert line is not None
+    assert (line.dry_run, line.allocated, line.name) == (True, (), "train")
+
+
 def test_where_a_pod_went_is_told() -> None:
     asked = Asked("create", "", "pods", "binding", "team-a", "p")
     before, after = {"spec": {}}, {"spec": {"nodeName": "node-a"}}

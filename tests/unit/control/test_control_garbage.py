@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from dibs.api import deletes, kinds
-from dibs.api.calls import Call, DeleteOptions
+from dibs.api import deletes, kinds, writes
+from dibs.api.calls import Call, DeleteOptions, WriteOptions
+from dibs.api.gate import Open, Record
+from dibs.control.embedded import Hands
+from dibs.store.records import Key
+from dibs.testing import apiserver
 from dibs.testing.planes import Driven, whole
 
 pytestmark = pytest.mark.slow
@@ -107,3 +112,32 @@ def test_an_owner_goes_when_nothing_blocks_it_any_more() -> None:
         assert left(plane) == ["child"]
 
     story(told)
+
+
+@dataclass
+class Noting(Open):
+    """Remembers what is to be remembered."""
+
+    records: list[Record] = field(default_factory=list)
+
+    def note(self, record: Record) -> None:
+        self.records.append(record)
+
+
+def test_who_deleted_it_is_noted() -> None:
+    async def run() -> None:
+        gate = Noting()
+        async with apiserver.in_memory(gate=gate) as plane:
+            assert MAPS is not None
+            call = Call("create", MAPS, "v1", "default")
+            made = await writes.create(plane, call, {"metadata": {"name": "c"}}, WriteOptions())
+            key = Key("configmaps", "default", "c")
+            await Hands(plane).delete(key, made.tree["metadata"]["uid"])
+            # Gone already is nobody's doing.
+            await Hands(plane).delete(key, made.tree["metadata"]["uid"])
+        [record] = gate.records
+        assert (record.asked.verb, record.asked.name, record.code) == ("delete", "c", 200)
+        assert record.caller.name.startswith("system:")
+        assert record.after is None
+
+    asyncio.run(run())

@@ -53,6 +53,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, renam
     released: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
     node: str = ""
+    dry_run: bool = False
     lost: int = 0
 
 
@@ -61,7 +62,8 @@ def entry(record: Record, now: float) -> Entry | None:
     asked = record.asked
     if asked.verb in READING and record.code not in REFUSED:
         return None
-    is_claim = asked.resource == "resourceclaims"
+    # What only would have happened has given nothing to anybody.
+    is_claim = asked.resource == "resourceclaims" and not record.is_dry
     before, after = map(_devices, (record.before, record.after)) if is_claim else ((), ())
     return Entry(
         time=f"{stamps.seconds(now)[:-1]}.{int(now * 1000) % 1000:03}+00:00",
@@ -80,7 +82,8 @@ def entry(record: Record, now: float) -> Entry | None:
         allocated=tuple(each for each in after if each not in before),
         released=tuple(each for each in before if each not in after),
         pods=_pods(record.after or record.before) if before or after else (),
-        node=_node(record),
+        node="" if record.is_dry else _node(record),
+        dry_run=record.is_dry,
     )
 
 

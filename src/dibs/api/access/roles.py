@@ -76,7 +76,11 @@ OF_NODES: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("", "events", frozenset({"create", "update", "patch"})),
     ("events.k8s.io", "events", frozenset({"create", "update", "patch"})),
     ("coordination.k8s.io", "leases", READ | {"create", "update", "patch", "delete"}),
-    (RESOURCE, "resourceslices", READ | {"create", "update", "patch", "delete"}),
+    (
+        RESOURCE,
+        "resourceslices",
+        READ | {"create", "update", "patch", "delete", "deletecollection"},
+    ),
     (RESOURCE, "resourceclaims", READ),
     (RESOURCE, "resourceclaims/status", READ | {"update", "patch"}),
     (
@@ -190,7 +194,7 @@ def _serves(caller: Caller, asked: Asked) -> bool:
 
 def _is_narrow(node: str, asked: Asked) -> bool:
     field = NARROWED.get((asked.group, asked.resource))
-    if field is None or asked.verb not in ("list", "watch"):
+    if field is None or asked.verb not in ("list", "watch", "deletecollection"):
         return True
     return (field, node) in asked.fields or (field == "metadata.name" and asked.name == node)
 

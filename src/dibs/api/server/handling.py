@@ -183,7 +183,8 @@ class Handler:
         before = written.before if written else None
         after = written.after if written else None
         agent = http.headers.get("User-Agent", "")[:200]
-        self.plane.gate.note(Record(caller, asked, code, peer, agent, before, after))
+        is_dry = "dryRun" in http.rel_url.query or (written is not None and written.is_dry)
+        self.plane.gate.note(Record(caller, asked, code, peer, agent, before, after, is_dry=is_dry))
 
     async def _reply(
         self, http: web.BaseRequest, answer: Answer, *, is_last: bool = False
