@@ -97,7 +97,7 @@ class Garbage:
         owners = _owners(metadata)
         # Of a kind that isn't served here nobody knows whether it is there: elsewhere it is.
         gone = {uid for uid in _served_owners(metadata) if uid not in self._living}
-        leaving = {uid for uid in owners - gone if self._is_leaving(uid)}
+        leaving = {uid for uid in owners & self._living.keys() if self._is_leaving(uid)}
         if owners and owners == gone:
             await self.hands.delete(key, metadata["uid"], "Background")
         elif leaving and owners == gone | leaving:

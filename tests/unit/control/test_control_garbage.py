@@ -81,7 +81,7 @@ def test_who_owns_itself_goes() -> None:
     story(told)
 
 
-def test_what_owners_of_other_kinds_own_stays() -> None:
+def test_what_owners_of_other_kinds_own_stays(caplog: pytest.LogCaptureFixture) -> None:
     async def told(plane: Driven) -> None:
         for name, kind, version in (
             ("replicas", "ReplicaSet", "apps/v1"),
@@ -96,6 +96,7 @@ def test_what_owners_of_other_kinds_own_stays() -> None:
         assert left(plane) == ["custom", "replicas"]
 
     story(told)
+    assert not caplog.records
 
 
 def test_an_owner_goes_when_nothing_blocks_it_any_more() -> None:
