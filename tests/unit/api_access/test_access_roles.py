@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dibs.api import kinds
-from dibs.api.access import nodes, roles
+from dibs.api.access import nodes, protection, roles
 from dibs.api.calls import Asked, Caller
 
 RESOURCE = "resource.k8s.io"
@@ -228,6 +228,24 @@ def test_a_node_reads_its_own(what: str, own: Any, other: Any) -> None:
     assert nodes.concealed(NODE, wanted, lambda: other) is not None
     for caller in (ADMIN, VIEWER, replace(NODE, groups=(*NODE.groups, "dibs:viewer"))):
         assert nodes.concealed(caller, wanted, lambda: other) is None
+
+
+def protected(*finalizers: str, pod: str = "") -> dict[str, Any]:
+    reserved = [{"resource": "pods", "name": pod, "uid": "1"}] if pod else []
+    return {"metadata": {"finalizers": list(finalizers)}, "status": {"reservedFor": reserved}}
+
+
+def test_a_claim_in_use_keeps_its_finalizer() -> None:
+    wanted = asked("patch", "resourceclaims", "team-a")
+    held, free = protected(protection.FINALIZER, pod="train"), protected(protection.FINALIZER)
+    bare = protected("example.com/x", pod="train")
+    told = protection.objection(USER, wanted, held, bare)
+    assert told is not None
+    assert "train" in told
+    assert protection.objection(ADMIN, wanted, held, bare) is None
+    assert protection.objection(USER, wanted, free, protected()) is None
+    assert protection.objection(USER, wanted, held, held) is None
+    assert protection.objection(USER, wanted, held, None) is None
 
 
 @pytest.mark.parametrize("caller", [VIEWER, USER, ROBOT, NODE, STRANGER, NOBODY])

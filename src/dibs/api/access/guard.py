@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dibs.api.access import audit, callers, nodes, roles
+from dibs.api.access import audit, callers, nodes, protection, roles
 from dibs.api.access.audit import Log
 from dibs.api.access.callers import IsThere
 from dibs.api.access.tokens import Signer
@@ -31,7 +31,9 @@ class Guard:
     def objection(
         self, caller: Caller, asked: Asked, before: Tree | None, after: Tree | None
     ) -> str | None:
-        return nodes.objection(caller, asked, before, after)
+        return nodes.objection(caller, asked, before, after) or protection.objection(
+            caller, asked, before, after
+        )
 
     def concealed(self, caller: Caller, asked: Asked, tree: Callable[[], Tree]) -> str | None:
         return nodes.concealed(caller, asked, tree)
