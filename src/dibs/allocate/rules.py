@@ -1,13 +1,13 @@
 """The constraints of a question with who has which value, as the bounds read them.
 
-Of a matchAttribute only the values are kept that have devices enough for each ask under it.
+Of a matchAttribute only the values are kept that have devices enough for all that is under it.
 Source: KEP-4381 (constraints), KEP-5491 (lists), KEP-6080 (derived attributes).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dibs.allocate import places
 from dibs.allocate.agreement import Holders, Rule, Sparse
@@ -67,9 +67,8 @@ def _rule(
         Choice(tuple(Demand(ask, good[ask], problem.needs[ask]) for ask in asks), 1)
         for asks in different.values()
     ]
-    needed = [choice.least for choice in choices if concerned.issuperset(_asks(choice))]
-    most = max(needed, default=0)
-    enough = _holders(problem, {v: at for v, at in lists.items() if len(at) >= most})
+    least = _least(problem, concerned)
+    enough = _holders(problem, {v: at for v, at in lists.items() if len(at) >= least})
     rule = Rule(number, constraint, concerned, enough, is_plain)
     useful: dict[tuple[int, ...], bool] = {}
     for value in enough:
@@ -80,8 +79,16 @@ def _rule(
     return Rule(number, constraint, concerned, _holders(problem, kept), is_plain)
 
 
-def _asks(choice: Choice) -> Iterator[Ask]:
-    return (each.ask for each in choice.demands)
+def _least(problem: Problem, concerned: frozenset[Ask]) -> int:
+    """How many devices need the same value at least."""
+    bound = [
+        min(problem.needs[ask] for ask in slot.request.alternatives)
+        for slot in problem.slots
+        if concerned.issuperset(slot.request.alternatives)
+    ]
+    # A device that is shared, or looked at with admin access, serves more than one request.
+    is_several = "shareable" in problem.scene.shelf.traits or any(a.is_admin for a in concerned)
+    return max(bound, default=0) if is_several else sum(bound)
 
 
 def _holders(problem: Problem, lists: Mapping[tuple[str, object], Sequence[int]]) -> Holders:
