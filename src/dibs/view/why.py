@@ -19,7 +19,7 @@ from dibs.schedule.plan import Broken, ClaimUse, Decision, Placed, Settled, Subj
 from dibs.schedule.snapshot import Key, Snapshot, key_of
 from dibs.schedule.state import DEFAULTS, Options, State
 from dibs.schedule.suggest import Suggestion
-from dibs.view import drawn, granted, named, refusals, rules, words
+from dibs.view import binding, drawn, granted, named, refusals, rules, words
 from dibs.view.tree import Tree
 
 
@@ -231,7 +231,8 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
         pod = account.before.snapshot.pods[subject.key]
         children += named.plugged(pod, decision, account.before)
         children += drawn.trees(drawn.of_account(decision, account.before))
-    if decision.passed_over:
+    awaited = unready(decision)
+    if decision.passed_over and not awaited:
         before = refusals.trees(decision.passed_over, every_node)
         children.append(Tree("nodes that come before it would not do:", before, tone="faint"))
     if subject.kind == "ResourceClaim":
@@ -241,6 +242,9 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
             children.append(Tree(text, tone="next"))
         return Tree(head, tuple(children))
     pod = account.before.snapshot.pods[subject.key]
+    if awaited:
+        head = f"{subject} goes to {decision.node} when its devices are ready: it {awaited}"
+        return Tree(head, tuple(children))
     if said := held_up(pod):
         # Somebody knows better: a quota, or what isn't judged here.
         text = f"its condition PodScheduled says: {said}"
@@ -253,6 +257,16 @@ def placed(account: Account, decision: Placed, every_node: bool) -> Tree:
         )
         children.append(Tree(text, tone="next"))
     return Tree(f"{subject} can go to {decision.node}: nothing is in its way", tuple(children))
+
+
+def unready(decision: Placed) -> str:
+    """What has to be reported of devices that are allocated, before the Pod is bound."""
+    for use in decision.claims:
+        allocation = use.claim.status.allocation
+        for result in allocation.devices.results if allocation is not None else ():
+            if told := binding.text_of(binding.wait(use.claim, result)):
+                return told
+    return ""
 
 
 def held_up(pod: Pod) -> str:
