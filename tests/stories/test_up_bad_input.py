@@ -309,6 +309,8 @@ def test_the_thin_clients_tell_what_one_may_not(plane: Place) -> None:
         (("ada", "-n", "team", "--days", "0"), "--days"),
         (("ada", "-n", "team", "--days", "366"), "--days"),
         (("system:node:n1", "-n", "team"), "system:"),
+        (("ada", "-n", "team,system:masters"), "is no namespace"),
+        (("a\nb", "-n", "team"), "printable"),
         (("", "--role", "viewer"), "1 to 64 characters"),
         (("a" * 65, "--role", "viewer"), "1 to 64 characters"),
         (("ada", "--role", "king"), "king"),

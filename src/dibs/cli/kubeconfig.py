@@ -16,6 +16,7 @@ from dibs.cli.codes import YES
 from dibs.cli.commands import COMMANDS
 from dibs.client import kubeconfig
 from dibs.control import hosting
+from dibs.values import names
 from dibs.values.mistake import Mistake
 
 Role = Literal["admin", "viewer", "user", "node"]
@@ -62,6 +63,10 @@ def identity(name: str, role: Role, namespace: str) -> tuple[str, tuple[str, ...
     """User and groups, by which `api.access.roles` knows what they may do. Raises Mistake."""
     if name.startswith("system:"):
         raise Mistake("names that begin with system: are the plane's own", value=name)
+    if not name.isprintable():
+        raise Mistake("a name is of printable characters", value=name)
+    if namespace and (faults := names.faults_of_dns_label(namespace)):
+        raise Mistake(f"is no namespace: {faults[0]}", path="--namespace", value=namespace)
     match role:
         case "admin":
             return name, ("dibs:admin",)
