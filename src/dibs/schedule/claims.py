@@ -49,10 +49,22 @@ def of_pod(pod: Pod, snapshot: Snapshot) -> Resolved:
     if pod.spec.node_name and special is not None:
         uses.append(special)
     elif not pod.spec.node_name and (left_over := list(extended.claims_of(pod, snapshot))):
-        key = key_of(left_over[0].metadata)
-        text = f"claim {key} is left over from an attempt to place the Pod that did not succeed"
-        objections.append(Objection("claim", text, "kube-scheduler deletes it and tries again"))
+        objections.append(unfinished(left_over[0], pod))
     return Resolved(tuple(uses), tuple(objections))
+
+
+def unfinished(claim: ResourceClaim, pod: Pod) -> Objection:
+    """What a special claim means that the Pod's status doesn't name: it is written with the
+    binding, for which the devices may have to become ready first (KEP-5007)."""
+    key = key_of(claim.metadata)
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else ()
+    awaited = dict.fromkeys(name for each in results for name in each.binding_conditions)
+    if awaited and is_reserved(claim, pod):
+        text = f"claim {key} has its devices, and the Pod is bound when they report "
+        return Objection("claim", text + ", ".join(awaited), "see status.devices of the claim")
+    text = f"claim {key} is left over from an attempt to place the Pod that did not succeed"
+    return Objection("claim", text, "kube-scheduler deletes it and tries again")
 
 
 def known_uses(pod: Pod, snapshot: Snapshot) -> tuple[ClaimUse, ...]:
