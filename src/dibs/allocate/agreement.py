@@ -48,7 +48,7 @@ class Sparse(Holders):
 class Rule:
     """One constraint: whom it concerns, and which places have which value.
 
-    `holders` of a match constraint are only the values that have devices enough for each ask.
+    `holders` of a match constraint are only the values that have devices enough for all asks.
     """
 
     number: int

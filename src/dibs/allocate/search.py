@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from dibs.allocate import bounds, checks, constraints, groups
+from dibs.allocate import chances, checks, constraints, groups
 from dibs.allocate.bounds import Effort, Survey
 from dibs.allocate.draft import Draft, Pick, Values, total
 from dibs.allocate.problem import Problem, Slot
@@ -47,9 +47,9 @@ def first_full(problem: Problem, budget: int) -> Found:
     descent = descend(problem, budget)
     if descent.draft is not None or descent.is_cut:
         return descent
-    if bounds.might_be_fatal(problem):
+    if chances.might_be_fatal(problem):
         # Nothing may be skipped; but what can't be reached needn't be looked for.
-        before = problem.slots[: bounds.first_fatal(problem)]
+        before = problem.slots[: chances.first_fatal(problem)]
         if before and is_impossible(problem.only(before), MOST_BEFORE):
             return Found(None, descent.steps)
         return explore(problem, None, budget)
@@ -82,7 +82,7 @@ def is_impossible(problem: Problem, budget: int) -> bool:
 
 def tried(problem: Problem, budget: int) -> Found:
     """What at most `budget` steps show; cut off at once where something may be fatal."""
-    if bounds.might_be_fatal(problem):
+    if chances.might_be_fatal(problem):
         return Found(None, 0, is_cut=True)
     exploration = begun(problem)
     return IMPOSSIBLE if exploration is None else exploration.go_on(budget)
@@ -90,8 +90,8 @@ def tried(problem: Problem, budget: int) -> Found:
 
 def begun(problem: Problem) -> Exploration | None:
     """The search for an answer; None where counting shows that there is none."""
-    good = bounds.good_places(problem)
-    if bounds.is_short(problem, good):
+    good = chances.good_places(problem)
+    if chances.is_short(problem, good):
         return None
     survey = Survey.of(problem, good)
     return None if survey.is_hopeless(Draft()) else Exploration(problem, survey)
@@ -117,7 +117,7 @@ def _parts(problem: Problem) -> Iterator[Problem]:
 
 def _scarcest_first(problem: Problem) -> Sequence[Slot]:
     """The slots claim by claim, those before that have the fewest devices to choose from."""
-    good = bounds.good_places(problem)
+    good = chances.good_places(problem)
     choice = {
         slot: sum(good[ask].bit_count() / max(1, problem.needs[ask]) for ask in asks)
         for slot in problem.slots

@@ -16,7 +16,7 @@ import pytest
 import test_allocate_cases as cases
 from allocate_questions import question
 
-from dibs.allocate import bounds, checks, explain, problem, purses, search
+from dibs.allocate import chances, checks, explain, problem, purses, search
 from dibs.allocate.bounds import Survey
 from dibs.allocate.checks import Checks
 from dibs.allocate.draft import Draft
@@ -340,11 +340,11 @@ def surveyed() -> list[tuple[Survey, object]]:
             posed = pose(asked, lambda each: each)
         except Mistake:
             continue
-        if isinstance(posed, PoolFault) or bounds.might_be_fatal(posed):
+        if isinstance(posed, PoolFault) or chances.might_be_fatal(posed):
             continue
         plain = search.explore(posed, None, BUDGET)
         if not plain.is_cut:
-            survey = Survey.of(posed, bounds.good_places(posed))
+            survey = Survey.of(posed, chances.good_places(posed))
             found.append((survey, picked(plain.draft)))
     return found
 
