@@ -36,7 +36,7 @@ class Start:
 
 
 def start(options: ListOptions, current: int) -> Start:
-    """Raises Failure: 400 for options that contradict each other, 504 for a revision to come."""
+    """Raises Failure: 422, 400 for options that contradict each other, 504 for a time to come."""
     if options.continue_token:
         if options.revision not in ("", "0"):
             raise failures.bad_request(
@@ -45,27 +45,28 @@ def start(options: ListOptions, current: int) -> Start:
         token = read_token(options.continue_token)
         return Start(token.revision or NEWEST, (token.namespace, token.name))
     asked = revision(options.revision)
+    if options.match and not options.revision:
+        raise _mismatch("Forbidden: is forbidden unless resourceVersion is provided")
     match options.match:
         case "":
             # With a limit a revision means exactly that one, as it did before there was a choice.
             is_exact = options.limit > 0 and asked > 0
         case "Exact":
             if asked == 0:
-                raise _mismatch('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+                raise _mismatch('Forbidden: "Exact" is forbidden for resourceVersion "0"')
             is_exact = True
         case "NotOlderThan":
             is_exact = False
         case _:
-            raise _mismatch('supported values: "Exact", "NotOlderThan"')
-    if options.match and not options.revision:
-        raise _mismatch("resourceVersionMatch is forbidden unless resourceVersion is provided")
+            raise _mismatch('Unsupported value: supported values: "Exact", "NotOlderThan"')
     if asked > current:
         raise failures.too_new(asked, current)
     return Start(asked if is_exact else NEWEST)
 
 
 def _mismatch(why: str) -> failures.Failure:
-    return failures.bad_request(f"resourceVersionMatch: {why}")
+    text = f'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: {why}'
+    return failures.Failure(422, "Invalid", text)
 
 
 def revision(text: str) -> int:

@@ -28,6 +28,7 @@ def for_create(call: Call, tree: Tree, world: World) -> Tree:
         metadata.pop(name, None)
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = metadata["generateName"][:_LONGEST_PREFIX] + world.suffix()
+    _bare(metadata)
     metadata["uid"] = world.uid()
     metadata["creationTimestamp"] = stamps.seconds(world.now())
     metadata.pop("generation", None)
@@ -140,6 +141,7 @@ def for_update(call: Call, tree: Tree, old: Tree, world: World) -> Tree:
     """Return what an update comes to: at the main door without its status, at another only that."""
     metadata = dict(tree.get("metadata") or {})
     _place(call, metadata)
+    _bare(metadata)
     before = old["metadata"]
     for name in _SERVERS:
         _keep(metadata, before, name)
@@ -197,6 +199,13 @@ def _retimed(resource: Resource, new: Tree, old: Tree, world: World) -> Tree:
 
 def _spec(tree: Tree) -> Any:
     return tree.get("spec")
+
+
+def _bare(metadata: dict[str, Any]) -> None:
+    """What is empty is not there, as in Go's JSON."""
+    for name in _OF_STATUS_DOOR:
+        if name in metadata and not metadata[name]:
+            del metadata[name]
 
 
 def _keep(metadata: dict[str, Any], before: Tree, name: str) -> None:

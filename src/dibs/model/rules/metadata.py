@@ -153,13 +153,15 @@ def _annotations(annotations: Mapping[str, str], path: str) -> Faults:
 
 def _owners(owners: tuple[OwnerReference, ...]) -> Faults:
     path = "metadata.ownerReferences"
-    controller = ""
+    controller, is_told = "", False
     for owner in owners:
         yield from _owner(owner, path)
         if not owner.controller:
             continue
         this = f"{owner.kind}/{owner.name}"
-        if controller:
+        # Once is enough: the value that is told with it is the whole list.
+        if controller and not is_told:
+            is_told = True
             text = (
                 "Only one reference can have Controller set to true. "
                 f'Found "true" in references for {controller} and {this}'
