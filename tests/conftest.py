@@ -30,8 +30,8 @@ settings.register_profile(
 settings.load_profile("quick")
 
 # No test may meet a cluster of whoever runs it, nor what `dibs up` keeps for them.
-os.environ["KUBECONFIG"] = os.devnull + "/none"
-os.environ["XDG_DATA_HOME"] = os.devnull + "/none"
+os.environ["KUBECONFIG"] = "/there/is/no/kubeconfig"
+os.environ["XDG_DATA_HOME"] = "/there/is/no/data"
 
 
 @pytest.fixture(scope="session")
