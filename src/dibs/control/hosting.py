@@ -101,7 +101,12 @@ async def hosted(settings: Settings) -> AsyncIterator[Hosted]:
         kubeconfig = settings.data / KUBECONFIG
         pair = ours.for_client(ADMIN, ("dibs:admin",), now)
         url = _from_here(settings.host, server.url)
-        secrets.write(kubeconfig, kubeconfig_of(url, ours, pair, ADMIN))
+        try:
+            secrets.write(kubeconfig, kubeconfig_of(url, ours, pair, ADMIN))
+        except Mistake:
+            # On a full disk, whoever makes room by it must get in.
+            if not reaches(kubeconfig, url, ours):
+                raise
         yield Hosted(url, kubeconfig, plane, loops)
 
 
@@ -118,6 +123,17 @@ def is_there(store: Store, account: Account) -> bool:
         if entry is None or msgspec.json.decode(entry.value)["metadata"]["uid"] != uid:
             return False
     return True
+
+
+def reaches(kubeconfig: Path, url: str, ours: Authority) -> bool:
+    """Whether an earlier kubeconfig is for the same address and authority."""
+    try:
+        [cluster] = msgspec.json.decode(kubeconfig.read_bytes())["clusters"]
+        about = cluster["cluster"]
+        is_same = about["certificate-authority-data"] == _text(ours.pem)
+        return bool(about["server"] == url and is_same)
+    except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def kubeconfig_of(
@@ -156,10 +172,12 @@ def _text(pem: bytes) -> str:
 
 
 def _tls(settings: Settings, ours: Authority, now: datetime.datetime) -> ssl.SSLContext:
-    """A certificate for this start; clients may show theirs, or a token instead."""
-    pair = ours.for_server(_names(settings.host), now)
-    chain = settings.data / "server.pem"
-    secrets.write(chain, pair.certificate + pair.key)
+    """The server's certificate; clients may show theirs, or a token instead. One that still does is
+    kept: on a full disk no other could be written."""
+    names, chain = _names(settings.host), settings.data / "server.pem"
+    if not chain.exists() or not ours.still_serves(secrets.read(chain), names, now):
+        pair = ours.for_server(names, now)
+        secrets.write(chain, pair.certificate + pair.key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(chain)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import os
 from pathlib import Path
 
 import pytest
 
+from dibs.api.access import authority
 from dibs.control import hosting
 from dibs.control.hosting import Settings
 from dibs.drivers import fleet
@@ -109,3 +111,29 @@ def test_a_tokens_account_must_be_there(tmp_path: Path) -> None:
             assert not hosting.is_there(store, bound)
 
     asyncio.run(run())
+
+
+def test_a_restart_writes_no_new_certificate(tmp_path: Path) -> None:
+    names(tmp_path)
+    chain = tmp_path / "data" / "server.pem"
+    before = chain.read_bytes()
+    names(tmp_path)
+    assert chain.read_bytes() == before
+    chain.write_bytes(b"no certificate")
+    names(tmp_path)
+    assert b"BEGIN CERTIFICATE" in chain.read_bytes()
+
+
+def test_an_earlier_kubeconfig_is_known(tmp_path: Path) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    ours = authority.in_folder(tmp_path / "a", now)
+    other = authority.in_folder(tmp_path / "b", now)
+    url, path = "https://127.0.0.1:6443", tmp_path / "kubeconfig"
+    assert not hosting.reaches(path, url, ours)
+    pair = ours.for_client("ada", [], now)
+    path.write_bytes(hosting.kubeconfig_of(url, ours, pair, "ada"))
+    assert hosting.reaches(path, url, ours)
+    assert not hosting.reaches(path, "https://127.0.0.1:7443", ours)
+    assert not hosting.reaches(path, url, other)
+    path.write_bytes(b"{}")
+    assert not hosting.reaches(path, url, ours)

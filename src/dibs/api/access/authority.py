@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -28,6 +29,7 @@ CERTIFICATE, KEY = "ca.crt", "ca.key"
 YEARS = 10
 # Clocks of clients may be behind by so much.
 SKEW = datetime.timedelta(minutes=5)
+ONE_MONTH = datetime.timedelta(days=30)
 ONE_YEAR = datetime.timedelta(days=365)
 
 
@@ -56,6 +58,17 @@ class Authority:
         extension = x509.SubjectAlternativeName(names)
         usage = ExtendedKeyUsageOID.SERVER_AUTH
         return self._signed(_subject(SERVER), now, ONE_YEAR, usage, extension)
+
+    def still_serves(self, pem: bytes, hosts: Iterable[str], now: datetime.datetime) -> bool:
+        """Whether an earlier certificate `for_server` does for these hosts, a month at least."""
+        try:
+            found = x509.load_pem_x509_certificate(pem)
+            found.verify_directly_issued_by(self.certificate)
+            names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+            return False
+        is_in_time = found.not_valid_before_utc <= now < found.not_valid_after_utc - ONE_MONTH
+        return is_in_time and all(_general_name(host) in names for host in hosts)
 
     def for_client(
         self,
