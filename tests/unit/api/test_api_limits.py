@@ -72,6 +72,19 @@ def is_closed(connection: socket.socket) -> bool:
     return True
 
 
+def test_what_is_no_http_is_answered_in_our_words(server: Running) -> None:
+    with wire(server) as connection:
+        connection.sendall(b"GE\x01T <evil> HTTP/1.1\r\n\r\n")
+        told = b""
+        while piece := connection.recv(4096):
+            told += piece
+    head, _, body = told.partition(b"\r\n\r\n")
+    assert b" 400 " in head.splitlines()[0]
+    assert b"Server: dibs" in head
+    assert b"evil" not in told
+    assert json.loads(body)["kind"] == "Status"
+
+
 def test_a_body_has_a_bound(server: Running) -> None:
     large = json.dumps({"metadata": {"name": "c"}, "data": {"a": "x" * 30_000}}).encode()
     assert ask(server, "POST", MAPS, large) == (413, "RequestEntityTooLarge")

@@ -24,8 +24,9 @@ if sys.platform != "win32":
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from dibs.api import expiry
+from dibs.api import expiry, failures
 from dibs.api.plane import Plane
+from dibs.api.server import answers
 from dibs.api.server.handling import Handler
 from dibs.api.server.handshakes import Beginning, Door
 from dibs.api.server.limits import Limits
@@ -71,6 +72,26 @@ class _Connection(RequestHandler):
         if isinstance(server, _Server) and len(server.connections) > server.most:
             assert isinstance(transport, asyncio.Transport)
             transport.abort()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """What is no HTTP is answered as everything is, without what came being sent back."""
+        plain = super().handle_error(request, status, exc, message)
+        if status == 500:
+            failure = failures.bug()
+        else:
+            failure = failures.Failure(status, "BadRequest", "this is no request that can be read")
+        answer = answers.of_failure(failure)
+        response = web.Response(
+            status=plain.status, body=answer.body, headers=answers.headers(answer)
+        )
+        response.force_close()
+        return response
 
 
 class _Server(web.Server):
