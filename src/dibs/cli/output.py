@@ -6,6 +6,7 @@ characters of foreign objects off the terminal. What is printed is made in `view
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -88,7 +89,11 @@ def raise_unless_closed(fault: OSError) -> None:
 
 
 def remark(text: str) -> None:
-    """Write something beside the answer to stderr."""
+    """Write something beside the answer to stderr, after what has been answered so far: both may
+    go to one file."""
+    # What can't be written is told at the end, when all is handed over.
+    with contextlib.suppress(Mistake, OSError):
+        flush()
     if sys.stderr is not None:
         sys.stderr.write(printable(text) + "\n")
 
