@@ -1,4 +1,5 @@
-"""The worst of many small random questions in which devices are scarce (`dibs.testing.tight`).
+"""The worst of many small random questions: plain ones (`dibs.testing.worlds`), and ones in which
+devices are scarce (`dibs.testing.tight`).
 
 Whether the answers are right is for the comparison with an exact solver; here it is how long the
 worst one takes: processor time, for slow ones the better of two, so that neither a busy machine
@@ -12,6 +13,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from itertools import count, islice
 
 from bench import telling
 from bench.case import Bench, Case, Ours, Theirs
@@ -22,7 +24,7 @@ from dibs.allocate.outcome import Outcome, TimedOut
 from dibs.supply.ledger import Ledger
 from dibs.supply.pools import Supply
 from dibs.testing import question as protocol
-from dibs.testing import tight
+from dibs.testing import tight, worlds
 from dibs.testing.question import Question
 from dibs.testing.tight import Size
 
@@ -31,13 +33,17 @@ LIMIT_S, ALL_S = 0.5, 30.0
 SLOW_S = 0.002
 
 
-def questions(bench: Bench, size: Size) -> Iterator[Question]:
+# None is for plain worlds, which nobody has made hard.
+def questions(bench: Bench, size: Size | None) -> Iterator[Question]:
     """Of medium ones a tenth as many, as in the comparison with the exact solver."""
-    count = bench.instances if size is tight.SMALL else bench.instances // 10
-    return (tight.question(seed, size) for seed in range(count))
+    if size is None:
+        every = (question for seed in count() for question in worlds.world(seed).questions())
+        return islice(every, bench.instances)
+    number = bench.instances if size is tight.SMALL else bench.instances // 10
+    return (tight.question(seed, size) for seed in range(number))
 
 
-def ours(bench: Bench, size: Size) -> Ours:
+def ours(bench: Bench, size: Size | None) -> Ours:
     spent: list[float] = []
     gave_up, all_s = 0, 0.0
     for asked in questions(bench, size):
@@ -63,7 +69,7 @@ def decided(asked: Question) -> tuple[float, Outcome]:
     return time.process_time() - before, outcome
 
 
-def theirs(bench: Bench, size: Size) -> Theirs:
+def theirs(bench: Bench, size: Size | None) -> Theirs:
     """As many of the same questions as the time for all of them lets it answer."""
     asker = subprocess.Popen(
         [bench.peer.program, "--timing"],
@@ -100,9 +106,9 @@ def told(spent: Sequence[float]) -> str:
     return f"{len(spent):,} asked, median {median}, p99 {p99}"
 
 
-def case(size: Size, includes: str, goal: float | None = None) -> Case:
+def case(size: Size | None, includes: str, goal: float | None = None) -> Case:
     return Case(
-        f"random-{size.name}",
+        f"random-{size.name if size is not None else 'worlds'}",
         "hard",
         "ms",
         includes,
@@ -117,10 +123,14 @@ def case(size: Size, includes: str, goal: float | None = None) -> Case:
 
 CASES = (
     case(
-        tight.SMALL,
-        "the worst of 10,000 random questions about one node of up to 10 devices, half of which "
-        "have no answer",
+        None,
+        "the worst of 10,000 random questions about one node of up to 6 devices, of all features",
         goal=10,
+    ),
+    case(
+        tight.SMALL,
+        "the worst of 10,000 such questions that are made to be hard: up to 10 devices, all "
+        "scarce, half of them without an answer",
     ),
     case(
         tight.MEDIUM,
