@@ -151,9 +151,9 @@ class _Shim:
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
-        self.library = ctypes.CDLL(_sqlite3.__file__)
-        self.library.sqlite3_vfs_find.restype = POINTER(_Vfs)
-        self.real = self.library.sqlite3_vfs_find(None)
+        self.sqlite = ctypes.CDLL(_sqlite3.__file__)
+        self.sqlite.sqlite3_vfs_find.restype = POINTER(_Vfs)
+        self.real = self.sqlite.sqlite3_vfs_find(None)
         self.vfs = _Vfs.from_buffer_copy(self.real.contents)
         self.vfs.pNext = None
         self.vfs.zName = b"dibs-disk"
@@ -165,11 +165,11 @@ class _Shim:
         self.vfs.xDelete = self.address(_XDelete(self.delete))
 
     def register(self) -> None:
-        self.library.sqlite3_vfs_register(ctypes.byref(self.vfs), 1)
+        self.sqlite.sqlite3_vfs_register(ctypes.byref(self.vfs), 1)
 
     def unregister(self) -> None:
-        self.library.sqlite3_vfs_unregister(ctypes.byref(self.vfs))
-        self.library.sqlite3_vfs_register(self.real, 1)
+        self.sqlite.sqlite3_vfs_unregister(ctypes.byref(self.vfs))
+        self.sqlite.sqlite3_vfs_register(self.real, 1)
 
     def address(self, callback: object) -> int | None:
         self.held.append(callback)
