@@ -121,13 +121,6 @@ def _up_to_date(place: str, tree: Tree) -> Tree:
     return convert.up(resource, found.rpartition("/")[2], tree)
 
 
-def last_tree(event: Event) -> Tree:
-    """Return the object an event is about; of a deleted one, what it was, at that revision."""
-    entry = event.after or event.before
-    assert entry
-    return tree_of(entry, event.revision)
-
-
 # --- bytes to serve -------------------------------------------------------------------------------
 
 
