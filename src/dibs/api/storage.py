@@ -105,10 +105,10 @@ def _completed(item: Known, metadata: Tree) -> Known:
     return msgspec.structs.replace(item, metadata=known)
 
 
-def tree_of(entry: Entry, revision: int = 0) -> Tree:
-    """Return the stored tree with its resourceVersion, or with `revision` as that."""
+def tree_of(entry: Entry) -> Tree:
+    """Return the stored tree with its resourceVersion."""
     tree: Tree = _decode(entry.value)
-    tree["metadata"]["resourceVersion"] = str(revision or entry.mod_revision)
+    tree["metadata"]["resourceVersion"] = str(entry.mod_revision)
     return _up_to_date(entry.key.resource, tree)
 
 

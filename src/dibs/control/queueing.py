@@ -108,10 +108,6 @@ class Queue:
                 entry.place = "resting"
                 heapq.heappush(self._resting, (entry.rested_at, entry.rank))
 
-    def parked(self) -> tuple[Key, ...]:
-        """Those that nothing has happened for since they failed, the longest parked first."""
-        return tuple(self._parked)
-
     def is_waiting(self, key: Key) -> bool:
         return key in self._parked or key in self._taken
 
